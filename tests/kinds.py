@@ -642,16 +642,16 @@ REFUSALS: dict[str, list[Refusal]] = {
         )
     ],
     "limits by class": [
-        Refusal(lambda kind: kind.is_many, "limits by class are for two classes", "two classes only")
+        Refusal(lambda kind: kind.is_many, "limits by class need exactly 2 classes", "two classes only")
     ],
     "limits on accuracy by class": [
-        Refusal(lambda kind: kind.is_many, "limits by class are for two classes", "two classes only")
+        Refusal(lambda kind: kind.is_many, "limits by class need exactly 2 classes", "two classes only")
     ],
     "decision threshold": [
-        Refusal(lambda kind: kind.is_many, "a threshold is for two classes", "two classes only")
+        Refusal(lambda kind: kind.is_many, "a threshold needs exactly 2 classes", "two classes only")
     ],
     "`FixedThresholdClassifier`": [
-        Refusal(lambda kind: kind.is_many, "is for two classes", "two classes only"),
+        Refusal(lambda kind: kind.is_many, "needs exactly 2 classes", "two classes only"),
         Refusal(
             lambda kind: kind.tally == "votes" and not kind.packed,
             "there is no decision_function",
@@ -659,19 +659,21 @@ REFUSALS: dict[str, list[Refusal]] = {
         ),
     ],
     "`confidence=None`": [
-        Refusal(_adds_up, "always at a confidence", "scores are always certified at a confidence")
+        Refusal(_adds_up, "certified on rows, at a confidence", "scores are always certified at a confidence")
     ],
     "criteria for every input (minimixed, minimax)": [
         Refusal(_adds_up, "scores have none", "there is no single number of yes votes")
     ],
     "`looks`": [
-        Refusal(_is("answers"), "are looked at one by one", "counted answers are checked after every vote")
+        Refusal(_is("answers"), "looks is not supported", "counted answers are checked after every vote")
     ],
     '`order="per_row"`': [
-        Refusal(_adds_up, "order='per_row' is for votes", "scores are certified in one order")
+        Refusal(_adds_up, "order='per_row' is for counted votes", "scores are certified in one order")
     ],
-    '`order="dealt"`': [Refusal(_adds_up, "order='dealt' is for votes", "scores are certified in one order")],
-    "`plan` in accuracy": [Refusal(_is("answers"), "cannot tell accuracy", MEANS_OF_MANY)],
+    '`order="dealt"`': [
+        Refusal(_adds_up, "order='dealt' is for counted votes", "scores are certified in one order")
+    ],
+    "`plan` in accuracy": [Refusal(_is("answers"), "cannot limit the loss of accuracy", MEANS_OF_MANY)],
     "report in accuracy": [
         Refusal(_is("answers"), "not on the loss of accuracy, though there are labels", MEANS_OF_MANY)
     ],
@@ -686,9 +688,7 @@ REFUSALS: dict[str, list[Refusal]] = {
     "`foregone watch`": [PYTHON],
     "Dask": [PYTHON],
     "Spark": [PYTHON],
-    '`device="cuda"`': [
-        Refusal(_not_packed, "only packed trees can be asked on a GPU", "there are no trees to send to a GPU")
-    ],
+    '`device="cuda"`': [Refusal(_not_packed, "needs packed trees", "there are no trees to send to a GPU")],
 }
 
 

@@ -215,7 +215,7 @@ def test_rows_too_few_for_one_order_curtail_with_a_warning_or_raise() -> None:
     with pytest.warns(CannotCertifyWarning, match="until the rest cannot change the answer"):
         classifier = early_stop(forest, X[few], y[few], **options)
     assert classifier.promise_.confidence == 1
-    with pytest.raises(SolverError, match="48 rows are left to certify with, and at least"):
+    with pytest.raises(SolverError, match="48 rows are left for certification, but at least"):
         early_stop(forest, X[few], y[few], on_failure="raise", **options)
 
 
@@ -275,9 +275,9 @@ def test_many_classes_are_certified_in_the_order_in_use() -> None:
     same = early_stop(forest, X[600:6_000], y[600:6_000], max_accuracy_loss=0.02, costs=costs, random_state=0)
     assert same.strategy_ == accuracy.strategy_
     for broken in ({"confidence": None}, {"order": "dealt"}):
-        with pytest.raises(InvalidInputError, match="more than two classes is certified on labelled rows"):
+        with pytest.raises(InvalidInputError, match="more than two classes needs a confidence"):
             early_stop(forest, X[600:], y[600:], max_accuracy_loss=0.02, **broken)
-    with pytest.raises(InvalidInputError, match="limits by class are for two classes"):
+    with pytest.raises(InvalidInputError, match="limits by class need exactly 2 classes"):
         early_stop(forest, X[600:], y[600:], max_accuracy_loss={0: 0.1, 1: 0.1, 2: 0.1})
 
 
@@ -313,17 +313,23 @@ def test_a_saved_classifier_comes_back_with_its_promise_and_settings(limits: Any
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_accuracy_loss": 0.01, "max_disagreement": 0.01}, "not both"),
+        ({"max_accuracy_loss": 0.01, "max_disagreement": 0.01}, "got both"),
         ({"max_accuracy_loss": 0.01, "criterion": "minimixed"}, "mean over rows"),
         ({"max_accuracy_loss": 0.01, "order": "per_row"}, 'use order="auto"'),
         ({"max_accuracy_loss": 1.5}, "max_accuracy_loss"),
         ({"max_accuracy_loss": -0.1}, "max_accuracy_loss"),
-        ({"max_accuracy_loss": {0: 0.1}}, "max_accuracy_loss must be a number, or a mapping with one for each"),
+        (
+            {"max_accuracy_loss": {0: 0.1}},
+            "max_accuracy_loss must be a number, or a mapping with one for each",
+        ),
         ({"costs": [[0, 1], [1, 0]]}, "costs need max_accuracy_loss"),
-        ({"max_accuracy_loss": 0.1, "costs": [[0, 1]]}, "2 by 2"),
+        ({"max_accuracy_loss": 0.1, "costs": [[0, 1]]}, "costs must have shape"),
         ({"max_accuracy_loss": 0.1, "costs": [[0, np.nan], [1, 0]]}, "finite"),
         ({"max_accuracy_loss": 0.1, "costs": [[1, 1], [1, 1]]}, "costs must differ between answers"),
-        ({"max_accuracy_loss": {0: 0.1, 1: 0.1}, "costs": [[0, 1], [1, 0]]}, "costs have one limit"),
+        (
+            {"max_accuracy_loss": {0: 0.1, 1: 0.1}, "costs": [[0, 1], [1, 0]]},
+            "must be a number if costs are given",
+        ),
         ({"max_accuracy_loss": "much", "costs": [[0, 1], [1, 0]]}, "must be a number of at least 0"),
         ({"threshold": 1.2}, "threshold"),
     ],
@@ -339,9 +345,9 @@ def test_labels_are_needed_and_checked() -> None:
     rows, labels = X[CALIBRATION], y[CALIBRATION]
     with pytest.raises(InvalidInputError, match="needs the true labels of the calibration rows"):
         early_stop(forest, rows, max_accuracy_loss=0.01)
-    with pytest.raises(InvalidInputError, match="8,399 labels for 8,400 calibration rows"):
+    with pytest.raises(InvalidInputError, match="of the 8,400 calibration rows, got 8,399 labels"):
         early_stop(forest, rows, labels[1:], max_accuracy_loss=0.01)
-    with pytest.raises(InvalidInputError, match="hold 2, which is not one of the model's classes"):
+    with pytest.raises(InvalidInputError, match=r"among the model's classes .*, got 2"):
         early_stop(forest, rows, labels + 1, max_accuracy_loss=0.01)
 
 
@@ -351,7 +357,7 @@ def test_a_number_in_the_place_of_labels_is_a_limit_on_the_disagreement() -> Non
     by_name = early_stop(forest, X[CALIBRATION], y[CALIBRATION], max_disagreement=0.01, random_state=0)
     assert by_place.max_disagreement == 0.01
     assert by_place.strategy_ == by_name.strategy_
-    with pytest.raises(InvalidInputError, match="Expected labels"):
+    with pytest.raises(InvalidInputError, match="must be the labels"):
         early_stop(forest, X[CALIBRATION], 0.01, 0.02)
 
 

@@ -106,7 +106,7 @@ def test_bad_calibration_rows_are_refused():
         (RandomForestClassifier, "The estimator RandomForestClassifier should be a classifier"),
         ("forest", "The estimator str should be a classifier"),
         (None, "there is no estimator to fit"),
-        ([], "the list of voters is empty"),
+        ([], "got an empty list"),
         ([LogisticRegression(), "forest"], "The estimator str should be a classifier"),
         (LogisticRegression(), "LogisticRegression has no members to ask one by one"),
         (
@@ -123,11 +123,11 @@ def test_estimators_that_cannot_vote_are_refused(estimator, message):
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (GradientBoostingClassifier(), "members of GradientBoostingClassifier have no vote each"),
-        (AdaBoostClassifier(), "members of AdaBoostClassifier have no vote each"),
+        (GradientBoostingClassifier(), "members of GradientBoostingClassifier do not vote"),
+        (AdaBoostClassifier(), "members of AdaBoostClassifier do not vote"),
         (
             VotingClassifier([("a", GaussianNB()), ("b", LogisticRegression())], weights=[1, 2]),
-            "every voter must have one vote",
+            "votes are counted only if every voter has one vote",
         ),
     ],
 )
@@ -141,16 +141,14 @@ def test_targets_and_models_that_are_no_vote_between_classes_are_refused():
     several = RandomForestClassifier(3).fit(X, np.stack([Y, Y], axis=1))
     lists = [GaussianNB().fit(X, Y), GaussianNB().fit(X, three)]
     for model, message in (
-        (DecisionTreeClassifier().fit(X, 0 * Y), "between two classes or more. The model has 1 class:"),
+        (DecisionTreeClassifier().fit(X, 0 * Y), "a model of 2 or more classes, got 1 class:"),
         (several, "Only one output is supported. The model has 2 outputs"),
-        (lists[::-1], "all voters must know the same classes"),
-        (lists, "all voters must know the same classes"),
+        (lists[::-1], "all voters must have the same classes"),
+        (lists, "all voters must have the same classes"),
     ):
         with pytest.raises(InvalidInputError, match=message):
             early_stop(model, X, 0.5)
-    with pytest.raises(
-        ValueError, match=r"Unknown label type: continuous. A target of one class for each row"
-    ):
+    with pytest.raises(ValueError, match=r"Unknown label type: continuous. Expected one class for each row"):
         EarlyStoppingClassifier(RandomForestClassifier(3)).fit(X, X[:, 0])
 
 

@@ -226,9 +226,9 @@ def test_a_saved_classifier_answers_and_tells_probabilities_as_before(tmp_path, 
     [
         ({"method": "best"}, "method"),
         ({"numbers": [1.0]}, "numbers"),
-        ({"method": "isotonic", "numbers": [0.0, 1.0, 0.0]}, "as many values"),
+        ({"method": "isotonic", "numbers": [0.0, 1.0, 0.0]}, "one value for each"),
         ({"method": "isotonic", "numbers": [1.0, 0.0, 0.0, 1.0]}, "ascending"),
-        ({"method": "isotonic", "numbers": []}, "as many values"),
+        ({"method": "isotonic", "numbers": []}, "one value for each"),
         ({"method": "temperature"}, "numbers"),
         ({"shift": "far"}, "shift"),
         ({"slope": "steep"}, "slope"),
@@ -283,9 +283,9 @@ def test_many_classes_are_refused_before_and_after_fitting():
     X, y = part("fit")
     y = y + (X[:, 0] > 0)
     model = CalibratedClassifierCV(RandomForestClassifier(5, random_state=0), ensemble=False, cv=2)
-    with pytest.raises(InvalidInputError, match="for two classes, there are 3"):
+    with pytest.raises(InvalidInputError, match="for exactly 2 classes, got 3"):
         EarlyStoppingClassifier(model).fit(X, y)
-    with pytest.raises(InvalidInputError, match="for two classes, there are 3"):
+    with pytest.raises(InvalidInputError, match="for exactly 2 classes, got 3"):
         early_stop(model.fit(X, y), X)
 
 
@@ -307,14 +307,14 @@ def test_a_calibrated_model_that_always_says_the_same_is_refused():
     for name in ("forest", "tuned forest"):
         inside = FrozenEstimator(clone(MODELS[name]).fit(*part("fit")))
         model = CalibratedClassifierCV(inside).fit(X, rng.random(len(X)) < 0.05)
-        with pytest.raises(InvalidInputError, match=r"answers .*False.* whatever the row"):
+        with pytest.raises(InvalidInputError, match=r"answers .*False.* for every row"):
             early_stop(model)
 
 
 def test_a_bag_whose_decision_functions_are_averaged_is_refused():
     bag = BaggingClassifier(LogisticRegression(), 3, random_state=0)
     model = CalibratedClassifierCV(bag, ensemble=False, cv=2).fit(*part("fit"))
-    with pytest.raises(InvalidInputError, match="decision_function of this BaggingClassifier"):
+    with pytest.raises(InvalidInputError, match="this BaggingClassifier decides by its decision_function"):
         early_stop(model)
 
 
@@ -323,7 +323,7 @@ def test_classes_that_the_inside_does_not_know_are_refused():
     inside = FrozenEstimator(clone(MODELS["tuned forest"]).fit(*part("fit")))
     model = CalibratedClassifierCV(inside).fit(X, y)
     model.classes_ = np.array([1, 2])
-    with pytest.raises(InvalidInputError, match=r"knows the classes \[0, 1\]"):
+    with pytest.raises(InvalidInputError, match=r"has the classes \[0, 1\]"):
         early_stop(model)
 
 

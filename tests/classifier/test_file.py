@@ -170,7 +170,7 @@ def test_a_loaded_classifier_is_an_estimator_that_cannot_be_fitted(saved):
     assert "EarlyStoppingClassifier" in loaded._repr_html_()
     assert "estimator=None" in repr(loaded)
     assert loaded.score(*models.rows()) > 0.8
-    with pytest.raises(InvalidInputError, match="A classifier loaded from a file holds none"):
+    with pytest.raises(InvalidInputError, match="A classifier loaded from a file has none"):
         clone(loaded).fit(*models.to_fit())
 
 
@@ -205,13 +205,13 @@ def test_a_forest_a_strategy_or_nothing_at_all_is_not_a_classifier(tmp_path, sav
     loaded.ensemble_.save(tmp_path / "forest")
     loaded.strategy_.save(tmp_path / "strategy")
     for name, message in (
-        ("forest", "holds a 'forest', not a 'classifier'"),
+        ("forest", "expected a 'classifier', found a 'forest'"),
         ("strategy", "not a foregone file"),
         ("missing", "cannot read"),
     ):
         with pytest.raises(FileFormatError, match=message):
             EarlyStoppingClassifier.load(tmp_path / name)
-    with pytest.raises(FileFormatError, match="holds a 'classifier', not a 'forest'"):
+    with pytest.raises(FileFormatError, match="expected a 'forest', found a 'classifier'"):
         PackedForest.load(saved)
 
 

@@ -153,7 +153,7 @@ def test_few_calibration_rows_are_warned_of_where_the_limit_leans_on_them():
 @pytest.mark.parametrize(
     ("n_rows", "settings", "message"),
     [
-        (3, {}, "cannot hold out calibration_size=0.1 of n_samples=3 and leave every"),
+        (3, {}, "cannot hold out calibration_size=0.1 of n_samples=3 and keep rows of every"),
         (8, {"calibration_size": 8}, "cannot hold out calibration_size=8 of n_samples=8"),
         (8, {"calibration_size": 0.99}, "cannot hold out calibration_size=0.99 of n_samples=8"),
     ],
@@ -167,7 +167,7 @@ def test_a_class_that_is_all_held_out_is_refused():
     X, y = models.to_fit()
     rows = np.arange(len(y))
     _, held_out, _ = hold_out(rows, rows % 2, 0.1, np.random.RandomState(0))
-    with pytest.raises(InvalidInputError, match=r"leave every class .* \(none of .* is of class True"):
+    with pytest.raises(InvalidInputError, match=r"keep rows of every class .* \(none of .* is of class True"):
         hold_out(X, rows == held_out[0], 0.1, np.random.RandomState(0))
 
 
@@ -187,7 +187,7 @@ def test_rows_are_held_out_as_a_plain_random_sample():
         ({"max_disagreement": "small"}, "max_disagreement must be a number from 0 to 1"),
         ({"criterion": "maximin"}, "criterion must be one of"),
         ({"order": "alphabetical"}, 'order must be one of "auto", "shared", "dealt", "per_row", "optimized"'),
-        ({"voting": "loud"}, 'voting must be one of "auto", "hard", "soft", not \'loud\''),
+        ({"voting": "loud"}, 'voting must be one of "auto", "hard", "soft", got \'loud\''),
         ({"on_failure": "cry"}, 'on_failure must be one of "curtail", "raise"'),
         ({"voting": "hard", "order": "optimized", "confidence": None}, 'order="optimized" is certified'),
         ({"calibration_size": 0.0}, "The 'calibration_size' parameter of EarlyStoppingClassifier must be"),

@@ -111,19 +111,23 @@ def test_no_number_of_trees_and_classes_is_too_large(n_trees, n_classes, scheme)
     ids=str,
 )
 def test_settings_that_take_counts_are_refused_by_the_number_of_states(settings):
-    with pytest.raises(InvalidInputError, match=r"a vote of 100 among 10 different answers has .* states"):
+    with pytest.raises(
+        InvalidInputError, match=r"a vote of 100 voters among 10 different answers has .* states"
+    ):
         early_stop(forest(), digits()[0][700:1400], 0.05, **settings)
-    with pytest.raises(InvalidInputError, match=r"a vote of 100 among 10 different answers has .* states"):
+    with pytest.raises(
+        InvalidInputError, match=r"a vote of 100 voters among 10 different answers has .* states"
+    ):
         EarlyStoppingClassifier(RandomForestClassifier(100), voting="hard", **settings).fit(*digits())
 
 
 def test_an_answer_by_likelihood_is_refused_with_the_reason():
-    with pytest.raises(InvalidInputError, match="100 voters among 10 classes are too many to be counted"):
+    with pytest.raises(InvalidInputError, match="100 voters among 10 classes can be split in too many ways"):
         early_stop(forest(), digits()[0][700:1400], 0.05, answer="likeliest")
 
 
 def test_too_few_rows_curtail():
-    with pytest.warns(CannotCertifyWarning, match="certifying half"):
+    with pytest.warns(CannotCertifyWarning, match="certification half"):
         classifier = early_stop(forest(), digits()[0][700:760], 0.001, random_state=0)
     np.testing.assert_array_equal(classifier.predict(fresh()), forest().predict(fresh()))
 

@@ -267,11 +267,11 @@ def test_a_file_whose_parts_do_not_fit_is_refused(change, complaint, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"max_disagreement": dict.fromkeys(LABELS, 0.1)}, "limits by class are for two classes"),
-        ({"looks": 5, "voting": "hard"}, "looked at one by one"),
-        ({"answer": "likeliest"}, "is for two classes"),
-        ({"answer": "likeliest", "voting": "soft"}, "is for votes"),
-        ({"confidence": None, "voting": "soft"}, "scores have no such distribution"),
+        ({"max_disagreement": dict.fromkeys(LABELS, 0.1)}, "limits by class need exactly 2 classes"),
+        ({"looks": 5, "voting": "hard"}, "looks is not supported for counted votes"),
+        ({"answer": "likeliest"}, "needs exactly 2 classes"),
+        ({"answer": "likeliest", "voting": "soft"}, "is for counted votes"),
+        ({"confidence": None, "voting": "soft"}, "confidence must be a number such as 0.95 for scores"),
         ({"order": "optimized", "confidence": None}, 'order="optimized" is certified'),
         ({"criterion": "best"}, "criterion must be one of"),
         ({"max_disagreement": 2}, "max_disagreement"),
@@ -295,7 +295,9 @@ def test_too_many_votes_to_be_counted_are_refused_only_by_settings_that_take_cou
     X, y = np.random.default_rng(0).normal(size=(400, 2)), np.arange(400) % 20
     forest = RandomForestClassifier(300, random_state=0)
     for settings in ({"criterion": "minimax"}, {"confidence": None}, {"order": "dealt"}):
-        with pytest.raises(InvalidInputError, match=r"a vote of 300 among 20 different answers .* states"):
+        with pytest.raises(
+            InvalidInputError, match=r"a vote of 300 voters among 20 different answers .* states"
+        ):
             EarlyStoppingClassifier(forest, **settings).fit(X, y)
     forest.set_params(n_estimators=60)
     classifier = EarlyStoppingClassifier(forest, max_disagreement=0.3, calibration_size=0.3, random_state=0)
@@ -310,7 +312,7 @@ def test_a_plan_is_for_the_calibration_votes_or_for_other_rows(tmp_path):
     assert kept.rows[0].expected_votes <= kept.rows[1].expected_votes < classifier.ensemble_.n_voters
     classifier.save(tmp_path / "file")
     loaded = EarlyStoppingClassifier.load(tmp_path / "file")
-    with pytest.raises(InvalidInputError, match=r"no votes of calibration rows .* so give rows to plan with"):
+    with pytest.raises(InvalidInputError, match=r"no votes of calibration rows .* give rows to plan with"):
         loaded.plan(limits)
     planned = [one.plan(limits, X=fresh()).rows for one in (classifier, loaded)]
     assert planned[0] == planned[1]
@@ -338,7 +340,7 @@ def test_a_class_that_only_held_out_rows_have_is_an_error():
         except InvalidInputError as error:
             complaints.append(str(error))
     assert 0 < len(complaints) < 20
-    assert all("leave every class to fit on" in text and "'elm'" in text for text in complaints)
+    assert all("keep rows of every class to fit on" in text and "'elm'" in text for text in complaints)
 
 
 # Ties ----------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ def test_every_group_keeps_the_limit(kind: Kind) -> None:
 @every_kind
 def test_a_group_too_small_to_be_certified_makes_it_curtail(kind: Kind) -> None:
     groups = np.arange(len(data_of(kind).calibration)) < 20
-    with pytest.warns(CannotCertifyWarning, match="rows of group True .* at least"):
+    with pytest.warns(CannotCertifyWarning, match="rows of group True.* at least"):
         classifier = stopped(kind, groups=groups)
     assert classifier.promise_.confidence == 1
     with pytest.raises(SolverError, match="rows of group True"):
@@ -275,7 +275,7 @@ def test_groups_and_clusters_may_be_given_when_voters_are_fitted_too() -> None:
 )
 def test_groups_without_a_certificate_are_refused(options: dict[str, Any]) -> None:
     forest, rows = forest_and_rows()
-    with pytest.raises(InvalidInputError, match="groups and clusters are for a classifier that is certified"):
+    with pytest.raises(InvalidInputError, match="groups and clusters need certification"):
         early_stop(forest, rows[:1_000], 0.05, groups=np.arange(1_000) % 2, **options)
 
 

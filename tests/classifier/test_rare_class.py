@@ -28,14 +28,14 @@ def rare(n_classes=2):
     [
         (RandomForestClassifier(31, random_state=0), 2, r"max_disagreement=\{0: 0\.003, 1: 0\.003\}"),
         (HistGradientBoostingClassifier(max_iter=40), 2, r"max_disagreement=\{0: 0\.003, 1: 0\.003\}"),
-        (RandomForestClassifier(21, random_state=0), 3, "take a smaller max_disagreement"),
+        (RandomForestClassifier(21, random_state=0), 3, "use a smaller max_disagreement"),
     ],
     ids=["votes", "scores", "many classes"],
 )
 def test_a_class_that_pays_for_the_mean_over_all_rows_is_named(model, n_classes, advice):
     X, y = rare(n_classes)
     model.fit(X[:6000], y[:6000])
-    said = rf"a class loses: .* % of the inputs with a full vote of {n_classes - 1} are answered otherwise, "
+    said = rf"a class is hit hard: .* % of the inputs with a full vote of {n_classes - 1} change answer, "
     with pytest.warns(RareClassWarning, match=f"{said}.* times the limit .*{advice}"):
         classifier = early_stop(model, X[6000:], 0.003, confidence=0.5, order="shared", random_state=0)
     full, labels = classifier.full_predict(X[6000:]), classifier.predict(X[6000:])
@@ -53,8 +53,8 @@ def test_labels_given_as_a_limit_are_a_short_error():
     X, y = rare()
     model = RandomForestClassifier(5, random_state=0).fit(X[:500], y[:500])
     for labels in (y, y.tolist()):
-        with pytest.raises(InvalidInputError, match=r"not 24,000 values\. If they are labels") as found:
+        with pytest.raises(InvalidInputError, match=r"got 24,000 values\. If they are labels") as found:
             early_stop(model, X, max_disagreement=labels)
         assert len(str(found.value)) < 300
-    with pytest.raises(InvalidInputError, match="2 labels for 24,000 calibration rows"):
+    with pytest.raises(InvalidInputError, match="of the 24,000 calibration rows, got 2 labels"):
         early_stop(model, X, [0.1, 0.1])

@@ -30,9 +30,9 @@ def stopped():
 
 
 REFUSED = {
-    "one against the rest": (OneVsRestClassifier(forest()), X3, Y3, "give the ensemble itself"),
-    "one against one": (OneVsOneClassifier(forest()), X3, Y3, "give the ensemble itself"),
-    "codes": (OutputCodeClassifier(forest(), random_state=0), X3, Y3, "give the ensemble itself"),
+    "one against the rest": (OneVsRestClassifier(forest()), X3, Y3, "pass the ensemble itself"),
+    "one against one": (OneVsOneClassifier(forest()), X3, Y3, "pass the ensemble itself"),
+    "codes": (OutputCodeClassifier(forest(), random_state=0), X3, Y3, "pass the ensemble itself"),
     "outputs": (
         MultiOutputClassifier(forest()),
         X,
@@ -49,7 +49,7 @@ REFUSED = {
         StackingClassifier([("a", forest()), ("b", GaussianNB())], cv=2),
         X,
         Y,
-        "decides by a model of what its members say",
+        "decides by a model of its members' predictions",
     ),
 }
 
@@ -107,5 +107,5 @@ def test_a_forest_of_several_outputs_is_refused_with_advice():
 def test_one_class_is_refused():
     with pytest.raises(ValueError, match="only one class"):
         EarlyStoppingClassifier(forest()).fit(X, np.zeros(len(X)))
-    with pytest.raises(InvalidInputError, match="between two classes or more"):
+    with pytest.raises(InvalidInputError, match="2 or more classes"):
         early_stop(forest().fit(X, np.zeros(len(X))), X)

@@ -123,13 +123,13 @@ def test_a_voter_with_odd_probabilities_is_found_out():
         def predict_proba(self, X):
             return np.zeros(len(X))
 
-    with pytest.raises(InvalidInputError, match=r"voter 0 \(Odd\) must tell the probability of 2 classes"):
+    with pytest.raises(InvalidInputError, match=r"voter 0 \(Odd\) must return probabilities of 2 classes"):
         early_stop([Odd(0)], models.fresh()[:10], 0.5, voting="soft")
 
 
 def test_a_strategy_for_others_is_refused():
     voters = GivenModel.of(score_models.fitted("soft committee")).voters("soft")
-    with pytest.raises(InvalidInputError, match="the strategy is for 3 voters, there are 4: solve for 4"):
+    with pytest.raises(InvalidInputError, match="as many voters as the ensemble, got 3 and 4: solve for 4"):
         voters.run(models.fresh(), ScoreStrategy.ask_all(3))
 
 

@@ -23,7 +23,7 @@ KINDS = ["soft forest", "histograms", "soft committee"]
 @pytest.mark.parametrize("kind", KINDS)
 def test_too_few_rows_mean_that_it_curtails_and_the_reason_is_told(kind):
     model, X = score_models.fitted(kind), models.fresh()
-    with pytest.warns(CannotCertifyWarning, match="cannot change the answer: .* 50 rows are in") as caught:
+    with pytest.warns(CannotCertifyWarning, match="has 50 rows.* cannot change the answer") as caught:
         classifier = early_stop(model, X[:100], 0.01, random_state=0)
     assert len(caught) == 1
     assert "calibration_size" in str(caught[0].message)
@@ -36,7 +36,7 @@ def test_too_few_rows_mean_that_it_curtails_and_the_reason_is_told(kind):
     assert classifier.promise_ == Promise.certain(0.01)
     assert classifier.disagreement_by_class_ == {"ham": 0, "spam": 0}
     assert classifier.calibration_disagreement_ == 0
-    with pytest.raises(SolverError, match="no early stop can be certified: 50 rows are in the certifying"):
+    with pytest.raises(SolverError, match=r"no early stop can be certified: .* has 50 rows"):
         early_stop(model, X[:100], 0.01, on_failure="raise")
 
 
@@ -147,11 +147,11 @@ def test_scores_that_are_nan_mean_that_everyone_is_asked():
     X, y = models.rows()
     model = VotingClassifier([("a", GaussianNB()), ("b", Unsure())], voting="soft").fit(X[:500], y[:500])
     row = np.flatnonzero(X[500:, 0] > 2.5)[0]
-    with pytest.warns(CannotCertifyWarning, match=f"voter 1 has a score of nan for calibration row {row}"):
+    with pytest.warns(CannotCertifyWarning, match=f"got nan from voter 1 for calibration row {row}"):
         classifier = early_stop(model, X[500:], 0.1, random_state=0)
     np.testing.assert_array_equal(classifier.predict(X), model.predict(X))  # argmax takes NaN for the first
     assert (classifier.predict_with_votes(X)[1] == 2).all()
-    with pytest.raises(SolverError, match="leave such rows out, or repair the voter"):
+    with pytest.raises(SolverError, match="leave out such rows, or repair the voter"):
         early_stop(model, X[500:], 0.1, on_failure="raise")
     usual = X[500:][X[500:, 0] <= 2.5]
     careful = early_stop(model, usual, 0.1, random_state=0)

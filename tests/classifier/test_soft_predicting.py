@@ -97,7 +97,7 @@ def test_a_score_that_is_no_log_odds_tells_no_probability(tmp_path):
     np.testing.assert_array_equal(classifier.full_predict(X), model.predict(X))
     classifier.save(tmp_path / "file")
     for one in (classifier, EarlyStoppingClassifier.load(tmp_path / "file")):
-        with pytest.raises(InvalidInputError, match="the objective of this model tells no probability"):
+        with pytest.raises(InvalidInputError, match="the objective of this model gives no probability"):
             one.predict_proba(X)
 
 

@@ -152,9 +152,9 @@ def test_fitting_again_in_another_way_forgets_the_first():
     [
         ({"criterion": "minimixed"}, "criterion='minimixed' bounds the disagreement for every number of yes"),
         ({"criterion": "minimax"}, "criterion='minimax'"),
-        ({"answer": "likeliest"}, "answer='likeliest' is for votes"),
-        ({"confidence": None}, "confidence=None takes the distribution of votes for known"),
-        ({"order": "per_row"}, "order='per_row' is for votes"),
+        ({"answer": "likeliest"}, "answer='likeliest' is for counted votes"),
+        ({"confidence": None}, "confidence must be a number such as 0.95 for scores"),
+        ({"order": "per_row"}, "order='per_row' is for counted votes"),
     ],
     ids=str,
 )

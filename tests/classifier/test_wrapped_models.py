@@ -254,7 +254,7 @@ def test_a_booster_is_stopped_as_the_classifier_around_it(kind, wrap):
     np.testing.assert_array_equal(
         EarlyStoppingClassifier(booster, **SETTINGS).fit(X[CALIBRATE]).predict(X[TEST]), one.predict(X[TEST])
     )
-    with pytest.raises(InvalidInputError, match="members of Booster have no vote each"):
+    with pytest.raises(InvalidInputError, match="members of Booster do not vote"):
         early_stop(booster, X[CALIBRATE], voting="hard")
 
 

@@ -1,4 +1,4 @@
-"""The scikit-learn front: an ensemble goes in, a classifier that stops asking its voters early comes out."""
+"""The scikit-learn interface: turns an ensemble into a classifier that stops asking its voters early."""
 
 from foregone.classifier.calibration_warnings import CalibrationWarning, HardVoteWarning, RareClassWarning
 from foregone.classifier.early_stop import early_stop

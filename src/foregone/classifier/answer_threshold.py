@@ -1,8 +1,8 @@
-"""From how many votes, or from which sum of scores, an ensemble of two classes says yes.
+"""Decision thresholds of ensembles of two classes: on the share of votes, or on the sum of scores.
 
-What a model tells of a row, a probability or the value of its ``decision_function``, rises with the sum of
-the scores. So a threshold on what is told is one on the sum: the start of the sum is shifted by it, and above
-0 means yes again.
+The response of a model, a probability or the value of its ``decision_function``, rises with the sum of the
+scores. So a threshold on the response is a threshold on the sum. The start of the sum is shifted by it, so
+that above 0 means yes again.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ __all__ = [
 
 WRAPPERS: tuple[type[Any], ...] = (FixedThresholdClassifier, TunedThresholdClassifierCV)
 
-# From full sums to what is told of each of the two classes, in columns.
+# Converts full sums to the response for each of the two classes, in columns.
 Tell: TypeAlias = Callable[[FloatArray], FloatArray]
 
-# How far from the threshold, as a share of the largest sum, a sum counts as being right at it: many rows may
-# be, and rounding must not turn their answer.
+# Distance from the threshold, as a share of the largest sum, below which a sum counts as equal to it: many
+# rows may have such sums, and rounding must not change their answer.
 MARGIN = 1e-12
 
 
 class AnswerThreshold(NamedTuple):
-    """From where on a class is answered.
+    """A decision threshold for one of two classes.
 
     Attributes
     ----------
     value : float
-        The class is answered where what is told of it is at least this, the other one elsewhere.
+        The class is the answer if its response is at least this value, otherwise the other class.
     method : {"predict_proba", "decision_function"}
-        What it is compared with.
+        The response that is compared with it.
     is_of_first : bool
-        Whether it is about the first class, no; otherwise about the second, yes.
+        Whether it is for the first class, no, instead of the second, yes.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class AnswerThreshold(NamedTuple):
 
     @classmethod
     def of_wrapper(cls, model: Any) -> AnswerThreshold:
-        """Return the threshold of one of ``WRAPPERS``, which has been fitted or holds what has been."""
+        """Return the threshold of one of ``WRAPPERS``, which is fitted or wraps a fitted model."""
         inside, method = inside_wrapper(model), model.response_method
         if method == "auto":
             method = "predict_proba" if hasattr(inside, "predict_proba") else "decision_function"
@@ -80,24 +80,24 @@ class AnswerThreshold(NamedTuple):
             value = 0.5 if method == "predict_proba" else 0.0
         if not hasattr(inside, method):
             raise InvalidInputError(
-                f"this {type(model).__name__} compares what its estimator tells with a threshold, and there "
-                f"is no {method}: give the estimator inside, and threshold= for the share of its votes"
+                f"this {type(model).__name__} compares {method} with its threshold, but its estimator has no "
+                f"{method}: pass the estimator inside, and threshold= for the share of its votes"
             )
         classes = np.asarray(inside.classes_).tolist()
         if label is not None and label not in classes:
             raise InvalidInputError(
-                f"pos_label={label!r} of this {type(model).__name__} is not one of the classes {classes}: "
-                "give one of them"
+                f"pos_label of this {type(model).__name__} must be one of the classes {classes}, got "
+                f"{label!r}: set it to one of them"
             )
         return cls(float(value), method, is_of_first=label is not None and label == classes[0])
 
     def says_yes(self, told: FloatArray) -> npt.NDArray[np.bool_]:
-        """Return whether the answer is the second class, given what is told of both, in columns."""
+        """Return whether the answer is the second class, given the responses for both, in columns."""
         reached = np.asarray(told[:, 0 if self.is_of_first else 1] >= self.value)
         return ~reached if self.is_of_first else reached
 
     def quota(self, n_voters: int, classes: Sequence[Any]) -> int:
-        """Return with how many votes, of so many, the answer is the second class; 0 if it always is.
+        """Return the fewest of ``n_voters`` votes for an answer of the second class; 0 if always.
 
         Raises InvalidInputError if it never is.
         """
@@ -112,8 +112,9 @@ class AnswerThreshold(NamedTuple):
         lowest, highest = ends.tolist()
         if lowest and not highest:
             raise InvalidInputError(
-                "the calibration falls as the score of the ensemble rises, so it answers against its "
-                "ensemble: calibrate on rows that the ensemble gets right more often than wrong"
+                "the calibrated probability falls as the score of the ensemble rises, so the calibrated "
+                "model contradicts its ensemble: calibrate on rows that the ensemble gets right more often "
+                "than wrong"
             )
         if lowest == highest:
             raise InvalidInputError(self._whatever_the_row(classes[int(highest)]))
@@ -122,26 +123,26 @@ class AnswerThreshold(NamedTuple):
         who, advice = f"with the threshold {self.value:g} this model", "Use one that only some rows reach"
         if self == MAJORITY:
             who, advice = "this calibrated model", "Calibrate on more rows, of both classes"
-        return f"{who} answers {answer!r} whatever the row: there is nothing to stop early. {advice}"
+        return f"{who} answers {answer!r} for every row, so there is nothing to stop early. {advice}"
 
 
-MAJORITY = AnswerThreshold(0.5, is_of_first=True)  # the first of two that are equal is the answer
+MAJORITY = AnswerThreshold(0.5, is_of_first=True)  # in a tie, the first class is the answer
 
 
 def inside_wrapper(model: Any) -> Any:
-    """Return what one of ``WRAPPERS`` compares with a threshold; not fitted as long as nothing is."""
+    """Return the estimator inside one of ``WRAPPERS``; fitted if the wrapper is fitted."""
     return getattr(model, "estimator_", model.estimator)
 
 
 def decision_slope(model: Any, scale: float) -> float:
-    """Return what the ``decision_function`` of an ensemble is times the sum of scores.
+    """Return the factor between the sum of scores and the ``decision_function`` of an ensemble.
 
     Parameters
     ----------
     model : fitted ensemble
-        Without anything around it.
+        Without a wrapper.
     scale : float
-        That of the link, which makes log odds of the sum.
+        The scale of the link, which turns the sum into log odds.
     """
     kind = importer_of(model)
     if kind in ("gradient_boosting", "hist_boosting", "lightgbm"):
@@ -149,30 +150,30 @@ def decision_slope(model: Any, scale: float) -> float:
     if kind == "adaboost":
         return scale
     raise InvalidInputError(
-        f"the decision_function of this {type(model).__name__} decides, which is another sum than that of "
-        "the probabilities or votes of its members: use members without decision_function, such as trees, "
-        "or, of a threshold, response_method='predict_proba'"
+        f"this {type(model).__name__} decides by its decision_function, which is not the sum of the "
+        "probabilities or votes of its members: use members without decision_function, such as trees, or, "
+        "for a threshold, response_method='predict_proba'"
     )
 
 
 def shift_start(
     ensemble: ScoredForest | ScoreVoters, threshold: AnswerThreshold, tell: Tell, *, has_votes: bool
 ) -> None:
-    """Make the sums of an ensemble that are above 0 those for which a model says yes.
+    """Shift the start of an ensemble's sums so that a sum above 0 means that the model says yes.
 
     The ensemble must be new: its ``start`` and ``link`` change.
 
     Parameters
     ----------
     ensemble : ScoredForest or ScoreVoters
-        What the model holds inside, of two classes.
+        The ensemble inside the model, of two classes.
     threshold : AnswerThreshold
-        From where on the model says yes.
+        The decision threshold of the model.
     tell : callable
-        What the model tells, which rises with the sum.
+        Converts sums to the model's response, which rises with the sum.
     has_votes : bool
-        Whether every voter adds one half or takes it away. The threshold is then between two numbers of
-        votes, and sums are exact.
+        Whether every voter adds or subtracts one half. The threshold is then between two numbers of votes,
+        and sums are exact.
 
     Raises
     ------
@@ -188,7 +189,7 @@ def shift_start(
     around = lowest - margin, highest + margin
     threshold.check_ends(says_yes(*around), ensemble.classes.tolist())
     above = _first_yes(says_yes, *around) + (margin if threshold.is_of_first else -margin)
-    # However close to an end the threshold is, what the end itself says is known.
+    # The answers at both ends are known, however close to an end the threshold is.
     ends_say = says_yes(lowest, highest)
     if not ends_say[0]:
         above = max(above, lowest + margin)

@@ -1,4 +1,4 @@
-"""CalibratedClassifierCV around an ensemble of two classes: the probabilities that it tells."""
+"""CalibratedClassifierCV around an ensemble of two classes: its calibrated probabilities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["calibrate", "check_calibrated", "check_number_of_classes", "inside_c
 
 
 def inside_calibrated(model: CalibratedClassifierCV) -> Any:
-    """Return the one estimator that was calibrated; as long as nothing is fitted, the one to be fitted."""
+    """Return the single estimator that was calibrated or, before fitting, that will be."""
     pairs = getattr(model, "calibrated_classifiers_", None)
     if pairs:
         return pairs[0].estimator
@@ -29,7 +29,7 @@ def inside_calibrated(model: CalibratedClassifierCV) -> Any:
 
 
 def check_calibrated(model: CalibratedClassifierCV) -> None:
-    """Raise unless there is one ensemble that is calibrated, or will be, and not one for each split."""
+    """Raise InvalidInputError unless a single ensemble is or will be calibrated, not one for each split."""
     pairs = getattr(model, "calibrated_classifiers_", None)
     if pairs is None:
         splits = [None] if model.cv == "prefit" else model.cv
@@ -41,60 +41,61 @@ def check_calibrated(model: CalibratedClassifierCV) -> None:
     if averages:
         n_models = "one ensemble for each split" if pairs is None else f"{len(pairs)} ensembles"
         raise InvalidInputError(
-            f"this CalibratedClassifierCV averages the calibrated probabilities of {n_models}, and no sum of "
-            "scores decides: use CalibratedClassifierCV(..., ensemble=False), which calibrates one"
+            f"this CalibratedClassifierCV averages the calibrated probabilities of {n_models}, so it does "
+            "not decide by a sum of scores: use CalibratedClassifierCV(..., ensemble=False), which "
+            "calibrates one"
         )
 
 
 def check_number_of_classes(classes: npt.NDArray[Any]) -> None:
-    """Raise unless there are two classes: with more, each is calibrated alone, and sums do not decide."""
+    """Raise InvalidInputError unless there are two classes: with more, sums do not decide."""
     if len(classes) != 2:
         raise InvalidInputError(
-            f"CalibratedClassifierCV can be stopped early for two classes, there are {len(classes)}: with "
-            "more, what one class gets depends on the calibrated probabilities of all others. Stop the "
-            "estimator inside it early, and use the calibrated model for probabilities"
+            f"CalibratedClassifierCV can be stopped early for exactly 2 classes, got {len(classes)}: with "
+            "more, each class depends on the calibrated probabilities of all others. Stop the estimator "
+            "inside it early, and use the calibrated model for probabilities"
         )
 
 
 def calibrate(ensemble: ScoredForest | ScoreVoters, model: CalibratedClassifierCV, inside: Any) -> Tell:
-    """Make an ensemble tell the probabilities of the calibrated model around it.
+    """Give an ensemble the probabilities of the calibrated model around it.
 
     The ensemble must be new: its ``link`` and labels change.
 
     Parameters
     ----------
     ensemble : ScoredForest or ScoreVoters
-        Made of ``inside``, of two classes.
+        Made from ``inside``, of two classes.
     model : fitted CalibratedClassifierCV
-        Of one calibrated classifier.
+        With a single calibrated classifier.
     inside : fitted ensemble
-        What is calibrated, without anything around it.
+        The calibrated model, without a wrapper.
 
     Returns
     -------
     callable
-        What the calibrated model itself tells, by its own calibrator.
+        Converts sums to the probabilities of the calibrated model, by its own calibrator.
 
     Raises
     ------
     InvalidInputError
-        If its probabilities are no function of the ensemble's sum.
+        If its probabilities are not a function of the ensemble's sum.
     """
     pair = model.calibrated_classifiers_[0]
     check_number_of_classes(model.classes_)
     if not np.array_equal(ensemble.classes, model.classes_) and not (
-        # Text labels are numbered before a model is fitted whose temperature will be.
+        # With temperature scaling, string labels are numbered before the model is fitted.
         pair.method == "temperature" and np.array_equal(ensemble.classes, [0, 1])
     ):
         raise InvalidInputError(
-            f"the model inside CalibratedClassifierCV knows the classes {ensemble.classes.tolist()}, it was "
+            f"the model inside CalibratedClassifierCV has the classes {ensemble.classes.tolist()}, but was "
             f"calibrated for {model.classes_.tolist()}: calibrate it on rows of the classes it was fitted on"
         )
     link = ensemble.link
     if link is None:
         raise InvalidInputError(
-            f"the probabilities of this {type(inside).__name__} are no function of a sum of scores, "
-            "so calibrated ones are not either: stop the model inside CalibratedClassifierCV early"
+            f"the probabilities of this {type(inside).__name__} are not a function of a sum of scores, so "
+            "calibrated ones are not either: stop the model inside CalibratedClassifierCV early instead"
         )
     slope = decision_slope(inside, link.scale) if hasattr(pair.estimator, "decision_function") else None
     ensemble.link = link._replace(calibration=Calibration(pair.method, _numbers(pair), slope))
@@ -115,7 +116,7 @@ def _numbers(pair: Any) -> tuple[float, ...]:
 
 
 def _tell(pair: Any, responses: FloatArray) -> FloatArray:
-    """Return the calibrated probability of each class, given what the ensemble responds."""
+    """Return the calibrated probability of each class, given the ensemble's responses."""
     calibrator = pair.calibrators[0]
     if pair.method == "temperature":
         by_probability = not hasattr(pair.estimator, "decision_function")

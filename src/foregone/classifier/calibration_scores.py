@@ -1,4 +1,4 @@
-"""The scores of calibration rows: asked for in blocks, refused where they are no numbers."""
+"""The scores of calibration rows: computed in blocks, and checked to be numbers."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ Ensemble = ScoredForest | ScoreVoters | Transformed
 
 
 def first_order(ensemble: Ensemble, seed: int) -> npt.NDArray[np.int64]:
-    """Return the order in which voters are asked: a boosted model's own, else one drawn at random."""
+    """Return the order in which voters are asked: a boosted model's own order, otherwise a random one."""
     n_steps = ensemble.n_steps
     return np.arange(n_steps) if ensemble.in_order else random_order(n_steps, seed)
 
 
 def scores_of(ensemble: Ensemble, rows: Any) -> Scores:
-    """Return every voter's score on every row, of many classes for each class.
+    """Return every voter's score on every row; with many classes, for each class.
 
-    A score takes 8 bytes, and little beside it; what the leaves of trees say of many classes, 4 bytes.
+    A score takes 8 bytes with little overhead, and 4 bytes for leaves of trees with many classes.
     """
     shape = (rows.shape[0], ensemble.n_steps, *np.shape(ensemble.start))
     scores: Scores | None = None
@@ -45,7 +45,7 @@ def scores_of(ensemble: Ensemble, rows: Any) -> Scores:
 
 
 def _room_for(part: Scores, shape: tuple[int, ...]) -> Scores:
-    """Return room for scores of this shape, kept as those of a part of the rows are."""
+    """Return an empty array for scores of this shape, of the same type as those of some rows."""
     if not isinstance(part, ClassScores):
         return np.empty(shape)
     if part.lines is None:
@@ -54,30 +54,30 @@ def _room_for(part: Scores, shape: tuple[int, ...]) -> Scores:
 
 
 def _numbers(scores: Scores) -> npt.NDArray[Any]:
-    """Return what differs from row to row."""
+    """Return the part of the scores that differs between rows."""
     if not isinstance(scores, ClassScores):
         return scores
     return scores.table if scores.lines is None else scores.lines
 
 
 def check_known(scores: Scores) -> None:
-    """Raise if a voter gives a row no score, because nothing can be learned from such rows."""
+    """Raise SolverError if a score is NaN, because nothing can be learned from such rows."""
     numbers = scores.table if isinstance(scores, ClassScores) else scores
     for block in blocks(numbers.shape):
         if not np.isfinite(numbers[block]).all():
             row, voter, *_ = np.argwhere(~np.isfinite(numbers[block]))[0]
             raise SolverError(
-                f"voter {voter} has a score of {numbers[block][row, voter]} for calibration row "
-                f"{block.start + row}: leave such rows out, or repair the voter"
+                f"scores must be numbers, got {numbers[block][row, voter]} from voter {voter} for "
+                f"calibration row {block.start + row}: leave out such rows, or repair the voter"
             )
 
 
 def known_bounds(ensemble: Ensemble, scores: Scores) -> FloatArray | None:
-    """Return the smallest and the largest score of each voter; None if the rows show that they are wrong."""
+    """Return the smallest and the largest score of each voter; None if scores on the rows exceed them."""
     bounds: FloatArray = ensemble.score_bounds
     low, high = bounds
     if isinstance(scores, ClassScores):
-        said = scores.bounds()  # NaN, where there is one, is in no bounds
+        said = scores.bounds()  # NaN is never within bounds
         return bounds if bool(((low <= said[0]) & (said[1] <= high)).all()) else None
     parts = (scores[block] for block in blocks(scores.shape))
     within = all(bool(((low <= part) & (part <= high)).all()) for part in parts)

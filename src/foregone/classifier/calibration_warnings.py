@@ -1,4 +1,4 @@
-"""What calibration rows give reason to warn of: they are too few, a class loses, votes are not the model."""
+"""Warnings about calibration: too few rows, a class that loses, votes that differ from the model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # whose parts are loaded when first used, and take a while
+import scipy  # its submodules are imported on first use, because that is slow
 
 from foregone.certifying import RowLosses
 from foregone.classifier.deciding import Labels, Terms
@@ -27,29 +27,29 @@ __all__ = [
 ]
 
 SURPRISE = 0.05
-SMALL = 0.1  # a disagreement below this share of max_disagreement does not matter
-OF_FIT = 5  # stack levels from a warning here, by way of a decider's calibrate, to the caller of fit
+SMALL = 0.1  # a disagreement below this share of max_disagreement is ignored
+OF_FIT = 5  # stack levels from a warning here, through a decider's calibrate, to the caller of fit
 
 
 class CalibrationWarning(UserWarning):
-    """There are too few calibration rows to vouch for the allowed disagreement without a confidence."""
+    """There are too few calibration rows for the limit, and no confidence was requested."""
 
 
 class RareClassWarning(UserWarning):
-    """One limit for all rows is spent on a class: far more of its rows are answered otherwise."""
+    """One class uses up the limit for all rows: a far larger share of its rows change answer."""
 
 
 class HardVoteWarning(UserWarning):
-    """The majority of votes differs from the ensemble's own predictions too often to be passed over."""
+    """The majority vote differs from the ensemble's own predictions too often to ignore."""
 
 
 def warn_if_too_few(terms: Terms, full: Labels, classes: Labels) -> None:
-    """Warn when a mean over so few rows says nothing about events as rare as the allowed disagreement.
+    """Warn if there are too few rows to observe events as rare as the allowed disagreement.
 
-    Only minimean without a confidence takes the distribution of votes at its word: what was not seen may
-    then go wrong for free, and an event of probability p is likely to be missing from fewer than 1 / p rows.
-    A class without any rows is another matter: it is bounded in the worst case. With a confidence nothing
-    has to be said: few rows cost votes, not the limit.
+    Only minimean without a confidence treats the observed votes as the true distribution. It ignores votes
+    that were not observed, and an event of probability p is likely to be missing from fewer than 1 / p rows.
+    A class without rows needs no warning, because it is bounded in the worst case. Nor does a confidence:
+    with fewer rows the limit still holds, but more voters are asked.
 
     Parameters
     ----------
@@ -66,10 +66,10 @@ def warn_if_too_few(terms: Terms, full: Labels, classes: Labels) -> None:
         n_rows = int(np.count_nonzero(limited.rows))
         if 0 < n_rows * limited.limit < 1:
             warnings.warn(
-                f"{n_rows:,} {limited.rows_in_words} are too few to vouch for {limited.limit_in_words} on "
-                f"new rows: give at least {math.ceil(1 / limited.limit):,}, allow more disagreement, set a "
-                "confidence such as 0.95, which makes up for few rows by asking more voters, or choose "
-                'criterion="minimixed", which keeps the limit for every input.',
+                f"{n_rows:,} {limited.rows_in_words} are too few for {limited.limit_in_words} to hold on new "
+                f"rows. Give at least {math.ceil(1 / limited.limit):,}, raise the limit, set a confidence "
+                "such as 0.95, which asks more voters if rows are few, or use "
+                'criterion="minimixed", which bounds every input.',
                 CalibrationWarning,
                 stacklevel=OF_FIT,
             )
@@ -78,19 +78,19 @@ def warn_if_too_few(terms: Terms, full: Labels, classes: Labels) -> None:
 def warn_of_losing_classes(
     terms: Terms, full: Labels, answers: Labels, classes: Labels, losses: RowLosses
 ) -> None:
-    """Warn when a class pays for the mean over all rows: the same rule and words as in a plan.
+    """Warn if one class takes most of the loss that the mean over all rows allows, as in a plan.
 
     Parameters
     ----------
     terms : Terms
-        Only minimean bounds a mean. Nothing is said if each class has a limit, if the limit is 1 (no limit),
-        or of costs, which themselves say what matters.
+        Only minimean bounds a mean. There is no warning if each class has a limit, if the limit is 1 (no
+        limit), or for costs, which already weight the classes.
     full, answers : ndarray of shape (n_rows,)
-        The label that everyone together gives each calibration row, and that of stopping early.
+        The full vote on each calibration row, and the early answer.
     classes : ndarray
         The labels.
     losses : RowLosses
-        What is limited, and the true classes of the rows where that is accuracy.
+        The kind of loss and, for accuracy, the true classes of the rows.
     """
     limits = Limits.of(terms["max_disagreement"])
     limit = limits.loosest
@@ -113,25 +113,25 @@ def warn_of_losing_classes(
         return
     each = ", ".join(f"{label!r}: {limit:g}" for label in classes.tolist())
     advice = (
-        f"give each class a limit of its own, {name}={{{each}}}"
+        f"set a separate limit for each class, {name}={{{each}}}"
         if len(classes) == 2
-        else f"take a smaller {name}"
+        else f"use a smaller {name}"
     )
     warnings.warn(
-        f"a class loses: {'; '.join(said)}. The limit is a mean over all rows: {advice}",
+        f"a class is hit hard: {'; '.join(said)}. The limit is a mean over all rows: {advice}",
         RareClassWarning,
         stacklevel=OF_FIT,
     )
 
 
 def measure_hard_soft_disagreement(terms: Terms, hard: Labels, own: Labels, classes: Labels) -> float:
-    """Return how often two predictions for the same rows differ; warn when that is not small.
+    """Return how often the majority vote and the model's own predictions differ; warn if too often.
 
     Parameters
     ----------
     terms : Terms
-        With the limits on stopping early instead of asking everyone. With a limit for each class, the rows
-        that the majority gives to a class are held against the limit of that class.
+        The limits on the disagreement with the full vote. With a limit for each class, rows are compared with
+        the limit of the class that the majority votes for.
     hard, own : ndarray of shape (n_rows,)
         Labels by the majority of votes, and by the ensemble's own ``predict``.
     classes : ndarray
@@ -145,11 +145,10 @@ def measure_hard_soft_disagreement(terms: Terms, hard: Labels, own: Labels, clas
         votes = "the majority of votes" if terms["quota"] is None else "the share of votes at the threshold"
         warnings.warn(
             f"{votes} differs from the estimator's own predict on {n_differing:,} of "
-            f"{n_rows:,} {limited.rows_in_words} ({n_differing / n_rows:.2g}), which is not small beside "
-            f"{limited.limit_in_words}. "
-            "The estimator averages probabilities; stopping early is held against the votes "
-            "(full_predict). Voters that are sure of themselves, such as fully grown trees "
-            "(max_depth=None, min_samples_leaf=1), make the two agree.",
+            f"{n_rows:,} {limited.rows_in_words} ({n_differing / n_rows:.2g}), above a tenth of "
+            f"{limited.limit_in_words}. The estimator averages probabilities, but the limit applies to the "
+            'majority vote (full_predict), not to predict. Use voting="auto" or "soft", or voters with '
+            "probabilities of 0 or 1, such as fully grown trees (max_depth=None, min_samples_leaf=1).",
             HardVoteWarning,
             stacklevel=OF_FIT,
         )
@@ -157,9 +156,9 @@ def measure_hard_soft_disagreement(terms: Terms, hard: Labels, own: Labels, clas
 
 
 def is_small_beside(n_differing: int, n_rows: int, max_disagreement: float) -> bool:
-    """Whether so many differing rows may well come from a rate that is small beside ``max_disagreement``.
+    """Whether this many differing rows are consistent with a rate far below ``max_disagreement``.
 
-    Small is a tenth of it. Where that is 1, which means no limit, nothing is too large.
+    Far below means a tenth of it. With a limit of 1, which means no limit, the result is always True.
 
     Examples
     --------
@@ -170,19 +169,19 @@ def is_small_beside(n_differing: int, n_rows: int, max_disagreement: float) -> b
 
 
 def _could_be(n_differing: int, n_rows: int, rate: float) -> bool:
-    """Whether so many differing rows may well come from this rate, or a lower one.
+    """Whether this many differing rows are consistent with this rate, or a lower one.
 
-    They may not where, at this rate, as many would come up less than 5 times in 100: then the true rate
-    is, with 95 % confidence, above it.
+    They are not if, at this rate, this many or more occur with a probability below 0.05. The true rate is
+    then higher, with 95 % confidence.
     """
     if n_differing == 0 or rate >= 1:
         return True
-    # The chance of n_differing or more of n_rows is this incomplete beta function of the rate.
+    # The probability of n_differing or more of n_rows is this incomplete beta function of the rate.
     return bool(scipy.special.betainc(n_differing, n_rows - n_differing + 1, rate) >= SURPRISE)
 
 
 class _LimitedRows(NamedTuple):
-    """Rows that have a limit in common, and how to speak of them."""
+    """Rows that share a limit, and their description for messages."""
 
     limit: float
     limit_in_words: str
@@ -191,7 +190,7 @@ class _LimitedRows(NamedTuple):
 
 
 def _limited_rows(terms: Terms, full: Labels, classes: Labels) -> Iterator[_LimitedRows]:
-    """Yield all rows with the one limit, or for each class those that the full vote gives to it."""
+    """Yield all rows with the single limit, or for each class the rows with this full vote."""
     limits = Limits.of(terms["max_disagreement"])
     name = "max_disagreement" if terms["loss"] == "disagreement" else "max_accuracy_loss"
     if not limits.by_answer:
@@ -203,5 +202,5 @@ def _limited_rows(terms: Terms, full: Labels, classes: Labels) -> Iterator[_Limi
             limit,
             f"{name}[{label!r}]={limit:g}",
             np.asarray(full == label, np.bool_),
-            f"calibration rows voted {label!r}",
+            f"calibration rows with a full vote of {label!r}",
         )

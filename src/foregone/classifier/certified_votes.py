@@ -1,8 +1,8 @@
-"""Certifying counted votes: a ladder and an order are learned on some rows, and tried on the others.
+"""Certify counted votes: learn a ladder and an order on some rows, and test them on the others.
 
-Every rung is run as `predict` will run it, in the order in use; or, for losses of accuracy or costs, its mean
-over random orders is computed, which varies far less from row to row. The proofs are in docs/theory.md,
-"Certifying what is used" and "Limits in accuracy".
+Each rung runs as `predict` will run it, in the order in use. For losses of accuracy or costs, the mean over
+random orders is computed instead, which varies far less from row to row. Proofs: docs/theory.md, "Certifying
+what is used" and "Limits in accuracy".
 """
 
 from __future__ import annotations
@@ -44,31 +44,31 @@ __all__ = [
     "why_too_few",
 ]
 
-# With fewer rows than this times those that could certify anything, certifying costs more votes than the
-# promise over orders does.
+# With fewer rows than this times the fewest that can certify anything, certification asks more voters than
+# the promise over orders does.
 ENOUGH = 1.6
-FEWEST_LEARNING = 10  # rows, however loose the limit
-NEAR, STRIDE = 3.0, 6  # by what factor from the guess every rung is tried; below, one in so many is
-SHARES_NEAR = (0.75, 0.25)  # of rows that orders are learned to suit, see `weighted_covariance`
+FEWEST_LEARNING = 10  # rows, for any limit
+NEAR, STRIDE = 3.0, 6  # within this factor of the guess every rung is tested; below, one in STRIDE
+SHARES_NEAR = (0.75, 0.25)  # of rows near the decision, for which orders are learned: `weighted_covariance`
 
 
 class VotedRows(NamedTuple):
-    """Rows, what everyone together says about them, and what was known of them before.
+    """Rows with their full votes, and their labels known beforehand.
 
     Attributes
     ----------
     rows : array or frame
-        As the ensemble takes them.
+        In the form that the ensemble takes.
     counts : ndarray
-        Votes of everyone.
+        Votes of all voters.
     full : ndarray of int, shape (n_rows,)
-        Numbers of the classes that these are for.
+        Class numbers of the full votes.
     labels : RowLabels
         Groups and clusters.
     said : ndarray or None
-        What each voter says; None of trees, which are soon asked again.
+        The vote of each voter; None for trees, which are fast to ask again.
     losses : RowLosses
-        What other answers than those of everyone lose.
+        The loss of answers that differ from the full vote.
     """
 
     rows: Any
@@ -79,7 +79,7 @@ class VotedRows(NamedTuple):
     losses: RowLosses = RowLosses()
 
     def take(self, numbers: IntArray) -> VotedRows:
-        """Return some of them."""
+        """Return some of the rows."""
         return VotedRows(
             take_rows(self.rows, numbers),
             self.counts[numbers],
@@ -90,15 +90,15 @@ class VotedRows(NamedTuple):
         )
 
     def with_and_without_gains(self) -> list[VotedRows]:
-        """Return them as they are and, if a loss may be a gain, without gains: there is a choice."""
+        """Return these rows and, if gains are possible, also the rows without gains."""
         return [self._replace(losses=losses) for losses in self.losses.with_and_without_gains()]
 
     def parts(self, limits: Limits) -> Parts:
-        """Divide them by limit."""
+        """Divide the rows into parts that share a limit."""
         return Parts.losing(limits, self.losses, self.full, self.labels)
 
     def promise(self, judged: tuple[Judged, ...], confidence: float, **about: Any) -> Promise:
-        """Return what these rows promise of a strategy that was not learned from them."""
+        """Return the promise that these rows give for a strategy that was not learned from them."""
         return Promise.certified(
             judged,
             confidence,
@@ -110,26 +110,26 @@ class VotedRows(NamedTuple):
         )
 
     def split(self, seed: int) -> tuple[VotedRows, VotedRows]:
-        """Divide them at random into those to learn from and those to certify with."""
+        """Split the rows at random into learning and certification rows."""
         learning, certifying = self.halves(seed)
         return self.take(learning), self.take(certifying)
 
     def halves(self, seed: int) -> tuple[IntArray, IntArray]:
-        """Return the numbers of the rows of either."""
+        """Return the numbers of the learning rows, and of the certification rows."""
         return self.labels.split(len(self.full), LEARNING_SHARE, np.random.default_rng(seed))
 
 
 class Decided(NamedTuple):
-    """When to stop, in which order voters are asked, and what is promised.
+    """The result of certification: when to stop, the order of the voters, and the promise.
 
     Attributes
     ----------
     solved : Solved
-        The strategy, what it is a solution of, and how many voters it asks on average.
+        The strategy, its solution, and the mean number of voters asked.
     runs_in : "shared", "dealt", "per_row" or FixedOrder
-        In which order voters are asked.
+        The order of the voters.
     promise : Promise
-        What is guaranteed.
+        The guarantee.
     by_class : dict
         Bounds on the disagreement of "yes" and "no"; empty for many classes.
     """
@@ -140,24 +140,24 @@ class Decided(NamedTuple):
     by_class: dict[str, float]
 
 
-# Runs rows by a strategy in an order, as `predict` will: classes answered, and how many voters were asked.
+# Runs rows with a strategy in an order, as `predict` will; returns the class numbers and the voters asked.
 Run = Callable[[VotedRows, Any, Order], tuple[IntArray, IntArray]]
 
 
 class Tried(NamedTuple):
-    """How rows fare with a strategy: what each loses, the largest loss there can be, and voters asked."""
+    """The outcome of rows with a strategy: the loss of each, the largest possible loss, and voters asked."""
 
     losses: BoolArray | FloatArray
     most: float
     mean_asked: float
-    wrong: BoolArray | None = None  # which differ from the full answer; None on average over orders
+    wrong: BoolArray | None = None  # rows that differ from the full vote; None for means over orders
 
 
 Way = Callable[[VotedRows, Any], Tried]
 
 
 def in_order(order: Order, run: Run) -> Way:
-    """Return what runs rows in the order in use."""
+    """Return a function that runs rows in the order in use."""
 
     def outcome(rows: VotedRows, strategy: Any) -> Tried:
         answers, asked = run(rows, strategy, order)
@@ -168,10 +168,10 @@ def in_order(order: Order, run: Run) -> Way:
 
 
 def over_orders(rows: VotedRows, strategy: Any) -> Tried:
-    """Return what rows of two classes lose on average over all orders of the voters, which is computed.
+    """Return the exact mean loss of rows of two classes over all orders of the voters.
 
-    A row loses the probability that it disagrees with the full vote, times what the other answer loses. That
-    varies less from row to row than what happens in one order, so that far fewer rows certify it.
+    The loss of a row is its probability of disagreement with the full vote, times the loss of the other
+    answer. It varies less from row to row than the loss in one order, so far fewer rows certify it.
     """
     figures = evaluate(strategy)
     losses = rows.losses.if_differs(rows.full) * figures.disagreement[rows.counts]
@@ -187,21 +187,21 @@ def certify_votes(
     certifying: VotedRows,
     ways: Sequence[tuple[Order, Way]],
 ) -> Decided:
-    """Return the boldest strategy that keeps its limits, and the order it was certified in.
+    """Return the boldest strategy that keeps its limits, and the order in which it was certified.
 
     Parameters
     ----------
     counting, ensemble, terms
-        How votes are counted, who is asked, and what is to be kept.
+        How votes are counted, the voters, and the limits.
     learning, certifying : VotedRows
-        Those that the ladder and the order are learned from, and those they are tried on.
+        Rows that the ladder and the order are learned from, and rows that they are tested on.
     ways : sequence of (order, way)
-        What there is to choose from: in which order rows are run, and what they are judged by.
+        The candidates: the order in which rows run, and how their losses are computed.
 
     Raises
     ------
     SolverError
-        If not even the most careful one does.
+        If not even the most careful strategy keeps its limits.
     """
     limits, confidence = Limits.of(terms["max_disagreement"]), terms["confidence"]
     assert confidence is not None
@@ -219,7 +219,7 @@ def certify_votes(
         certifying = certifying._replace(losses=certifying.losses.without_gains())
     fine = round(math.log(NEAR, step))
     near = max(0, guess - fine)
-    # How losses vary is hard to foresee from few rows: there may be more to win.
+    # The variance of losses is hard to forecast from few rows, so bolder rungs may pass too.
     last = len(boldness) if terms["loss"] != "disagreement" else min(len(boldness), guess + fine + 1)
     tried = [*range(0, near, STRIDE), *range(near, last)]
     outcome = cache(lambda number: way(certifying, rung(number).strategy))
@@ -248,7 +248,7 @@ def certify_votes(
 
 
 def ways_in_order(ensemble: Any, learning: VotedRows, run: Run) -> Iterator[tuple[Order, Way]]:
-    """Yield the orders from which the learning rows shall choose, each with what runs rows in it."""
+    """Yield the candidate orders for the learning rows, each with a function that runs rows in it."""
     yield "shared", in_order("shared", run)
     if ensemble.n_voters > 2:
         said = ensemble.vote_matrix(learning.rows) if learning.said is None else learning.said
@@ -265,11 +265,11 @@ def _guess(
     way: Way,
     times: float,
 ) -> tuple[float, int]:
-    """Return how many voters are asked if one is as bold as one may probably be, and that rung.
+    """Return the boldest rung that will probably pass, and the number of voters that it asks.
 
-    It is found by halving, as if losses only grew: nothing that is promised depends on that. Of accuracy and
-    costs, what varies from row to row decides how bold one may be: the bound is foreseen that ``times`` as
-    many rows would give.
+    It is found by bisection, as if losses increased along the ladder; the guarantee does not depend on this.
+    For accuracy and costs, the variance between rows matters: the bound is forecast for ``times`` as many
+    rows.
     """
     parts = learning.parts(Limits.of(terms["max_disagreement"]))
     foresees, confidence = terms["loss"] != "disagreement", terms["confidence"] or 0.5
@@ -286,16 +286,16 @@ def _guess(
 
 
 def learned_order(said: npt.NDArray[Any], n_classes: int, share_near: float) -> IntArray:
-    """Return the order in which the votes so far foretell those of everyone best.
+    """Return the order in which the votes so far predict the full vote best.
 
     Parameters
     ----------
     said : ndarray of shape (n_rows, n_voters)
-        The number of the class that each voter is for.
+        The class number of each vote.
     n_classes : int
         Number of classes.
     share_near : float
-        The share of rows that are not far from the decision: the others count less.
+        The share of rows near the decision; the other rows have less weight.
     """
     counts = np.stack([np.count_nonzero(said == number, axis=1) for number in range(n_classes)], axis=1)
     second, first = np.partition(counts, -2, axis=1)[:, -2:].T
@@ -307,19 +307,19 @@ def learned_order(said: npt.NDArray[Any], n_classes: int, share_near: float) -> 
 
 
 def why_nothing_is_learned(learning: VotedRows) -> str | None:
-    """Return why so few rows are not learned from, or None."""
+    """Return why there are too few rows to learn from; None if there are enough."""
     if len(learning.full) >= FEWEST_LEARNING:
         return None
     return (
-        f"{len(learning.full)} rows are left to learn from, and at least {FEWEST_LEARNING} are needed, "
-        f"{round(FEWEST_LEARNING / LEARNING_SHARE)} in all: give more rows"
+        f"{len(learning.full)} rows are left to learn from, but at least {FEWEST_LEARNING} are needed. Give "
+        f"at least {round(FEWEST_LEARNING / LEARNING_SHARE)} calibration rows in all"
     )
 
 
 def why_too_few(learning: VotedRows, certifying: VotedRows, terms: Terms, *, enough: float) -> str | None:
-    """Return why so few rows are not tried to certify with, or None; only numbers of rows decide.
+    """Return why there are too few rows to certify; None if there are enough.
 
-    Those of each class and group count where each has to keep the limit.
+    This depends only on the numbers of rows: those of each class and group, if each must keep the limit.
     """
     assert terms["confidence"] is not None
     if why := why_nothing_is_learned(learning):
@@ -330,14 +330,14 @@ def why_too_few(learning: VotedRows, certifying: VotedRows, terms: Terms, *, eno
         return None
     needed = math.ceil(enough * part.needed(terms["confidence"]))
     return (
-        f"{part.n_observations:,} {part} are left to certify with, and at least {needed:,} are needed for a "
-        f"limit of {part.limit:g} at a confidence of {terms['confidence']:g}: give more rows, raise the "
-        "limit, or lower the confidence"
+        f"{part.n_observations:,} {part} are left for certification, but at least {needed:,} are needed for "
+        f"a limit of {part.limit:g} at a confidence of {terms['confidence']:g}. Give more calibration rows "
+        "(a quarter more in all), raise the limit, or lower the confidence"
     )
 
 
 def rows_to_certify(certifying: VotedRows, terms: Terms) -> int | None:
-    """Return how many calibration rows like these it takes to certify the classifier; None if no number."""
+    """Return how many calibration rows like these certify the classifier; None if no number does."""
     confidence, most = terms["confidence"], FEWEST_LEARNING / LEARNING_SHARE
     if confidence is None:
         return None
@@ -353,7 +353,7 @@ def rows_to_certify(certifying: VotedRows, terms: Terms) -> int | None:
 def _too_often_wrong(failed: tuple[Judged, ...]) -> str:
     part = next(part for part in failed if not part.is_kept)
     return (
-        f"even the most careful strategy that was learned has a mean loss of {part.mean_loss:.2g} on the "
-        f"{part.n_observations:,} rows it was tried on, an upper bound of {part.bound:.2g} for a limit of "
-        f"{part.limit:g}: give more rows or raise the limit"
+        f"the most careful strategy has a mean loss of {part.mean_loss:.2g} on {part.n_observations:,} "
+        f"certification rows, with an upper bound of {part.bound:.2g}, above the limit of {part.limit:g}. "
+        "Give more calibration rows, or raise the limit"
     )

@@ -28,7 +28,7 @@ DECIDERS: dict[Scheme, type[Decider]] = {
 
 
 class Saved(NamedTuple):
-    """What a file holds: how to ask whom, the features, and those parameters that are plain."""
+    """The content of a file: the decider, the features, and the plain parameters."""
 
     decider: Decider
     n_features: int
@@ -41,14 +41,14 @@ def write(path: PathLike, classifier: Any) -> None:
     decider, state = classifier._decider, classifier.random_state
     if isinstance(decider.ensemble, Transformed):
         raise InvalidInputError(
-            "a classifier of a pipeline cannot be saved: its first steps are Python objects that a file "
-            f"without pickle cannot hold ({decider.ensemble!r}). Use skops.io.dump(classifier, path), or "
-            "early_stop(pipeline[-1], pipeline[:-1].transform(X_calibration)) and save that."
+            "a classifier of a pipeline cannot be saved, because its first steps are Python objects that a "
+            f"file without pickle cannot contain ({decider.ensemble!r}). Use skops.io.dump(classifier, "
+            "path), or early_stop(pipeline[-1], pipeline[:-1].transform(X_calibration)) and save the result."
         )
     if not isinstance(decider.ensemble, Forest):
         raise InvalidInputError(
-            "only forests of decision trees can be saved: these voters are Python objects that a file "
-            f"without pickle cannot hold ({decider.ensemble!r}). Use skops.io.dump(classifier, path) for "
+            "only forests of decision trees can be saved. These voters are Python objects that a file "
+            f"without pickle cannot contain ({decider.ensemble!r}). Use skops.io.dump(classifier, path) for "
             "the whole classifier, or classifier.strategy_.save(path) for the strategy alone."
         )
     names = getattr(classifier, "feature_names_in_", None)
@@ -67,7 +67,7 @@ def write(path: PathLike, classifier: Any) -> None:
 
 
 def read(path: PathLike, max_memory: float | None = None) -> Saved:
-    """Read what `write` wrote; every part is checked, alone and against the others.
+    """Read a file that `write` wrote, with checks of each part and of their consistency.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def read(path: PathLike, max_memory: float | None = None) -> Saved:
         If the file is missing, damaged, of an unknown version, or not a classifier.
     """
     fields, arrays = container.read(path, KIND, max_memory)
-    # Files from before there were scores say nothing of the way, the voting and the failure.
+    # Files from before scores existed do not contain the scheme, the voting and on_failure.
     scheme: Any = _one_of(fields, "way", tuple(DECIDERS))
     decider = DECIDERS[scheme].from_parts(fields, arrays, scheme)
     size = fields.number("calibration_size", 0)
@@ -92,13 +92,13 @@ def read(path: PathLike, max_memory: float | None = None) -> Saved:
 
 
 def _on_failure(fields: Fields) -> str:
-    """Return what to do if nothing can be certified; before it curtailed, a classifier asked everyone."""
+    """Return ``on_failure``; classifiers in older files asked all voters instead of curtailing."""
     found = _one_of(fields, "on_failure", ("curtail", "raise", "ask_all"))
     return "curtail" if found == "ask_all" else found
 
 
 def _n_jobs(fields: Fields) -> int:
-    """Return how many threads to use: no more than this machine has, whatever the one it was saved on had."""
+    """Return the number of threads, limited to the cores of this machine."""
     n_jobs = fields.whole("n_jobs", -(2**31), 2**31)
     if n_jobs == 0:
         raise fields.error("n_jobs", "must not be 0")
@@ -106,7 +106,7 @@ def _n_jobs(fields: Fields) -> int:
 
 
 def _one_of(fields: Fields, key: str, choices: tuple[str, ...]) -> str:
-    """Return a text that is one of the choices, the first of them if there is none."""
+    """Return a string that is one of the choices; the first choice if the field is missing."""
     if key not in fields:
         return choices[0]
     if fields.text(key) not in choices:
@@ -119,5 +119,5 @@ def _names(fields: Fields, n_features: int) -> list[str] | None:
         return None
     names = [name for (name,) in fields.rows("feature_names", 1)]
     if len(names) != n_features or not all(isinstance(name, str) for name in names):
-        raise fields.error("feature_names", f"must hold {n_features} texts")
+        raise fields.error("feature_names", f"must contain {n_features} strings")
     return names

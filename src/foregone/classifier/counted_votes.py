@@ -1,4 +1,4 @@
-"""CountedVotes: votes are counted, and the strategy is one that is optimal for how they are spread."""
+"""CountedVotes: count votes, and stop by a strategy that is optimal for their distribution."""
 
 from __future__ import annotations
 
@@ -62,29 +62,29 @@ __all__ = ["CountedVotes"]
 
 @dataclass(frozen=True, eq=False)
 class CountedVotes:
-    """Voters that have one vote each, and when to stop asking them; see `Decider`.
+    """Voters with one vote each, and when to stop asking them; see `Decider`.
 
-    What differs between two classes and many is in `foregone.classifier.two_or_many`.
+    The differences between two classes and more are in `foregone.classifier.two_or_many`.
 
     Attributes
     ----------
     scheme : {"hard", "plurality"}
         For two classes, or for any number of them.
     solved : Solved
-        When to stop, what that is a solution of, and the voters asked on average. Files of many classes hold
-        no solution: to follow a strategy takes a hundredth of the memory that it takes to find one.
+        The strategy, its solution, and the mean number of voters asked. Files of more than two classes have
+        no solution: running a strategy needs a hundredth of the memory of solving for one.
     promise : Promise
-        What is guaranteed, with limits by "yes" and "no".
+        The guarantee, with limits by "yes" and "no".
     order : str
-        As it was asked for.
+        The order that the user requested.
     runs_in : "shared", "dealt", "per_row" or FixedOrder
-        In which order voters are asked.
+        The order in which voters are asked.
     by_class : dict
         Bounds on the disagreement of "yes" and "no"; empty for many classes.
     votes : VoteDistribution, ClassVotes or None
-        How the votes on the calibration rows are spread.
+        The distribution of votes on the calibration rows.
     stops : Stops or None
-        Where the calibration rows stop that it was not learned from; all of them if none were set apart.
+        The stops of the certification rows; of all calibration rows if there are no certification rows.
     """
 
     scheme: Scheme
@@ -108,18 +108,18 @@ class CountedVotes:
 
     @staticmethod
     def check(settings: Settings, scheme: Scheme, classes: Labels, n_voters: int) -> Terms:
-        """Return what is to be solved, or raise for settings that have no meaning here."""
+        """Return the terms to solve for. Raises InvalidInputError for settings that do not apply here."""
         terms = two_or_many(scheme).terms(settings, classes, n_voters)
         certifies = terms["confidence"] is not None and settings.order in ("auto", "optimized")
         if terms["loss"] != "disagreement" and scheme == "plurality" and not certifies:
             raise InvalidInputError(
-                "max_accuracy_loss of more than two classes is certified on labelled rows, in one order: "
-                'use a confidence such as 0.95, and order="auto" or "optimized"'
+                "max_accuracy_loss for more than two classes needs a confidence and one certified order: use "
+                'a confidence such as 0.95, and order="auto" or "optimized"'
             )
         if settings.order == "optimized" and not _can_be_certified(terms):
             raise InvalidInputError(
-                'order="optimized" is certified on calibration rows, which takes criterion="minimean" and a '
-                'confidence such as 0.95: give them, or use order="auto", "shared", "dealt" or "per_row"'
+                'order="optimized" is certified on calibration rows, which needs criterion="minimean" and a '
+                'confidence such as 0.95: set both, or use order="auto", "shared", "dealt" or "per_row"'
             )
         return terms
 
@@ -127,7 +127,7 @@ class CountedVotes:
     def calibrate(
         cls, asked: Asked, calibration: CalibrationRows, *, seed: int, n_threads: int
     ) -> CountedVotes:
-        """Find when to stop, and certify it in the order in use where there are rows enough."""
+        """Find when to stop, and certify it in the order in use if there are enough rows."""
         ensemble, scheme, settings, terms = asked
         _check_labels_have_a_meaning(settings, terms, calibration)
         counting, classes, n_voters = two_or_many(scheme), ensemble.classes, ensemble.n_voters
@@ -160,7 +160,7 @@ class CountedVotes:
                 if settings.on_failure == "raise":
                     raise
                 warnings.warn(
-                    f"voters are asked until the rest cannot change the answer: {error}.",
+                    f"{error}. For now, voters are asked until the rest cannot change the answer.",
                     CannotCertifyWarning,
                     stacklevel=4,
                 )
@@ -183,7 +183,7 @@ class CountedVotes:
 
     @classmethod
     def curtail(cls, asked: Asked, *, seed: int) -> CountedVotes:
-        """Stop only where the rest cannot change the answer, which takes no calibration rows."""
+        """Stop only where the rest cannot change the answer, which needs no calibration rows."""
         ensemble, scheme, settings, terms = asked
         solved = two_or_many(scheme).curtailed(ensemble.n_voters, len(ensemble.classes), terms)
         return cls(
@@ -202,7 +202,7 @@ class CountedVotes:
         )
 
     def attributes(self) -> dict[str, Any]:
-        """Return the fitted attributes of a classifier that depend on how it decides."""
+        """Return the fitted attributes that are specific to counted votes."""
         votes = self.votes.distribution if isinstance(self.votes, ClassVotes) else self.votes
         known = {
             "solution_": self.solved.solution,
@@ -223,7 +223,7 @@ class CountedVotes:
         }
 
     def _order(self) -> IntArray | str:
-        """Return the voters in the order asked, or how each row gets an order of its own."""
+        """Return the voters in the order asked, or the name of the method that orders them for each row."""
         if isinstance(self.runs_in, FixedOrder):
             return self.runs_in.voters
         return random_order(self.ensemble.n_voters, self.seed) if self.runs_in == "shared" else self.runs_in
@@ -232,11 +232,11 @@ class CountedVotes:
 
     @property
     def how(self) -> dict[str, Any]:
-        """How the ensemble's ``run`` is asked besides by a strategy: in which order."""
+        """Arguments of the ensemble's ``run`` besides the strategy: the seed and the order."""
         return {"seed": self.seed, "order": self.runs_in}
 
     def run(self, rows: Any, n_threads: int, *, early: bool, **where: Any) -> Any:
-        """Return class numbers, how many were asked, and how many of them said yes, or the answer."""
+        """Return class numbers, votes asked, and votes for yes (or for the answer, if many classes)."""
         counting = two_or_many(self.scheme)
         strategy = self.solved.strategy if early else counting.ask_all(self.ensemble.n_voters, self.terms)
         return self.ensemble.run(rows, strategy, n_threads=n_threads, **self.how, **where)
@@ -246,37 +246,37 @@ class CountedVotes:
         return self.ensemble.run_one(x, self.solved.strategy, seed=self.seed, order=self.runs_in)
 
     def full_votes(self, rows: Any, n_threads: int, **where: Any) -> npt.NDArray[np.int32]:
-        """Return how many of all voters say yes, or are for each of many classes."""
+        """Return the number of yes votes among all voters, or the votes for each of many classes."""
         counts: npt.NDArray[np.int32] = self.ensemble.votes(rows, n_threads=n_threads, **where)
         return counts
 
     def probability(self, rows: Any, n_threads: int, **where: Any) -> FloatArray:
-        """Return the share of all voters that are for each class."""
+        """Return the share of all votes for each class."""
         counts = to_host(self.full_votes(rows, n_threads, **where))
         return two_or_many(self.scheme).shares(counts, self.ensemble.n_voters)
 
     @property
     def tells_probability(self) -> bool:
-        """Whether there is one even if the estimator has no ``predict_proba``: shares of trees count."""
+        """Whether probabilities exist even if the estimator has no ``predict_proba``: for trees they do."""
         return isinstance(self.ensemble, Forest)
 
     def plan(self, limits: Any, rows: Any, truth: IntArray | None, options: dict[str, Any]) -> Plan:
-        """Lay out what each limit costs, for the calibration votes, or for those on other rows."""
+        """Return the cost of each limit, for the calibration votes, or for votes on other rows."""
         votes: Any = self.votes
         if rows is not None:
             counts = self.ensemble.votes(rows)
             votes = two_or_many(self.scheme).votes(counts, self.ensemble.n_voters)
             if truth is not None and self.scheme != "hard":
                 raise InvalidInputError(
-                    "a plan over random orders does not know which of many classes an early answer is, so it "
-                    "cannot tell accuracy: leave out y"
+                    "a plan for counted votes of more than two classes cannot limit the loss of accuracy: "
+                    "leave out y"
                 )
             if truth is not None:
                 votes = LabelledVotes.from_yes_counts(counts, truth, self.ensemble.n_voters)
         if votes is None:
             raise InvalidInputError(
-                "there are no votes of calibration rows (files of many classes do not keep them), so give "
-                "rows to plan with, such as the calibration rows: plan(X=X_calibration)"
+                "this classifier has no votes of calibration rows (files of more than two classes do not "
+                "contain them): give rows to plan with, plan(X=X_calibration)"
             )
         own = {name: value for name, value in solver_terms(self.terms).items() if name != "max_disagreement"}
         return plan(votes, limits, **{**own, "labels": self.ensemble.classes.tolist(), **options})
@@ -284,7 +284,7 @@ class CountedVotes:
     # Files -----------------------------------------------------------------------------------
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        """Return what a file holds of it, for a forest."""
+        """Return the fields and arrays for a file, for a forest."""
         forest_fields, arrays = self.ensemble.to_parts()
         runs_in = self.runs_in
         fields = {
@@ -306,7 +306,7 @@ class CountedVotes:
 
     @classmethod
     def from_parts(cls, fields: Fields, arrays: Arrays, scheme: Scheme) -> CountedVotes:
-        """Check what `to_parts` gave, every part alone and against the others."""
+        """Make it from the parts of a file, with checks of each part and of their consistency."""
         counting = two_or_many(scheme)
         forest = counting.forest.from_parts(fields.section("forest"), arrays)
         solved, terms, votes = counting.from_fields(fields, forest)
@@ -345,7 +345,7 @@ class CountedVotes:
         )
 
 
-# What is certified, and what is not ----------------------------------------------------------
+# Certification -------------------------------------------------------------------------------
 
 
 def _can_be_certified(terms: Terms) -> bool:
@@ -361,14 +361,14 @@ def _decide(
     run: Run,
     seed: int,
 ) -> Decided:
-    """Return what is certified in the order in use, or else what is kept on average over orders.
+    """Return a strategy certified in the order in use, or one whose limit holds on average over orders.
 
-    Which of the two is up to what was asked for and to numbers of rows, not to how voters voted.
+    The choice depends on the settings and the numbers of rows, not on the votes.
 
     Raises
     ------
     SolverError
-        If nothing can be certified and that was asked for, or rows are in groups or clusters.
+        If certification fails, and was requested or is needed for groups or clusters.
     """
     order: Order = "dealt" if settings.order == "auto" else settings.order
     n_voters, is_loss = ensemble.n_voters, terms["loss"] != "disagreement"
@@ -400,9 +400,9 @@ def _decide(
 
 
 def _is_certain(terms: Terms) -> bool:
-    """Whether no disagreement is allowed at all, on any row: then nothing has to be learned."""
+    """Whether no disagreement is allowed on any row, so that nothing has to be learned."""
     if traits_of(terms["criterion"]).bounds_the_mean and terms["confidence"] is None:
-        return False  # rows that were not observed are not thought of
+        return False  # the limit is for the observed rows only
     return Limits.of(terms["max_disagreement"]).loosest == 0
 
 
@@ -411,17 +411,17 @@ def _check_labels_have_a_meaning(settings: Settings, terms: Terms, calibration: 
     if not calibration.labels or (_can_be_certified(terms) and certifies):
         return
     raise InvalidInputError(
-        'groups and clusters are for a classifier that is certified: use criterion="minimean", a confidence '
-        'such as 0.95, and order="auto" or "optimized"; or leave them out'
+        'groups and clusters need certification: use criterion="minimean", a confidence such as 0.95, and '
+        'order="auto" or "optimized"; or leave out groups and clusters'
     )
 
 
 def _over_orders(terms: Terms, solved: Solved, n_rows: int, needed: int | None) -> Promise:
-    """Return what a solution promises on average over random orders of the voters."""
+    """Return the promise of a solution on average over random orders of the voters."""
     limit = limit_of(terms)
     bound = limit if solved.solution is None else solved.solution.disagreement
     if terms["loss"] != "disagreement":
-        bound = limit  # the values that were solved for are not the losses of single rows
+        bound = limit  # it was solved for smoothed values, not for the losses of single rows
     return Promise.over_orders(
         terms["criterion"], limit, terms["confidence"], bound, n_rows, needed, terms["loss"]
     )
@@ -435,8 +435,8 @@ def _read_order_name(fields: Fields) -> OrderName:
 
 
 def _read_runs_in(fields: Fields, forest: Forest[Any, Any]) -> Order:
-    """Return in which order trees are asked; in old files that is the order that was asked for."""
+    """Return the order in which trees are asked; in old files it is the requested order."""
     order = read_order(fields, "runs_in" if "runs_in" in fields else "order")
     if isinstance(order, FixedOrder) and len(order.voters) != forest.n_trees:
-        raise fields.error("runs_in", f"must name each of the {forest.n_trees} trees")
+        raise fields.error("runs_in", f"must contain each of the {forest.n_trees} trees")
     return order

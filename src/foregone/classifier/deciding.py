@@ -1,7 +1,7 @@
-"""How a classifier decides: what a user asks of it, and what every way to decide can do.
+"""Deciders: the settings that a user gives, and the interface of every way to decide.
 
-There are two: `foregone.classifier.counted_votes.CountedVotes` and
-`foregone.classifier.summed_scores.SummedScores`. The classifier need not know which of them it has.
+There are two deciders: `foregone.classifier.counted_votes.CountedVotes` and
+`foregone.classifier.summed_scores.SummedScores`. The classifier treats both alike.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ DEFAULT_LIMIT = 1e-3  # on the disagreement
 Voting = Literal["auto", "hard", "soft"]
 OrderName = Literal["auto", "shared", "dealt", "per_row", "optimized"]
 OnFailure = Literal["curtail", "raise"]
-# What is done with what voters say: votes for two classes counted, for many counted, for many added up to
-# follow the lead alone, or scores added up. Files call it the way.
+# Voting schemes: count votes of two classes; count votes of more; add up votes of more and follow only the
+# lead; add up scores. Files call it the way.
 Scheme = Literal["hard", "plurality", "lead", "soft"]
 
 
 class Settings(NamedTuple):
-    """The parameters of `EarlyStoppingClassifier` that say how to stop, as they were given."""
+    """The parameters of `EarlyStoppingClassifier` that determine when to stop, as given."""
 
     max_disagreement: Any
     voting: Any
@@ -85,25 +85,25 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, classifier: Any) -> Settings:
-        """Take them from a classifier; looks that can be gone through only once are kept."""
+        """Read the settings from a classifier; one-time iterators for looks are turned into lists."""
         given = cls(*(getattr(classifier, name) for name in cls._fields))
         return given._replace(looks=tuple(given.looks)) if isinstance(given.looks, Iterator) else given
 
     @property
     def loss(self) -> LossKind:
-        """What is limited."""
+        """The kind of loss that is limited."""
         if self.max_accuracy_loss is None:
             return "disagreement"
         return "accuracy" if self.costs is None else "cost"
 
     def check_choices(self) -> None:
-        """Raise unless every setting with a few known values has one of them; nor are labels a limit."""
+        """Raise InvalidInputError if a setting is not one of its choices, or labels were given as a limit."""
         self._check_loss()
         if not isinstance(self.max_disagreement, Mapping) and np.ndim(self.max_disagreement) > 0:
             raise InvalidInputError(
-                "max_disagreement must be a number from 0 to 1, or a dict with one for each label, not "
+                "max_disagreement must be a number from 0 to 1, or a dict with one for each label, got "
                 f"{len(self.max_disagreement):,} values. If they are labels, leave them out: a fitted model "
-                "is calibrated without, early_stop(model, X_calibration, max_disagreement=0.001)"
+                "is calibrated without labels, early_stop(model, X_calibration, max_disagreement=0.001)"
             )
         for name, choices in (("voting", Voting), ("order", OrderName), ("on_failure", OnFailure)):
             if getattr(self, name) not in get_args(choices):
@@ -111,42 +111,44 @@ class Settings(NamedTuple):
                 raise InvalidInputError(f"{name} must be one of {allowed}, got {getattr(self, name)!r}")
 
     def _check_loss(self) -> None:
-        """Raise unless there is one limit, and nothing that has no meaning beside it."""
+        """Raise InvalidInputError if there are two limits, or settings that do not go with the limit."""
         if self.max_accuracy_loss is None:
             if self.costs is not None:
                 raise InvalidInputError(
-                    "costs need max_accuracy_loss, the largest rise of the mean cost that is allowed: give it"
+                    "costs need max_accuracy_loss, the largest allowed rise in the mean cost: give both, or "
+                    "leave out costs"
                 )
             return
         if self.max_disagreement != DEFAULT_LIMIT:
             raise InvalidInputError(
-                "give max_disagreement or max_accuracy_loss, not both: accuracy never falls by more than the "
-                "share of rows that disagree"
+                "expected max_disagreement or max_accuracy_loss, got both: leave one out. Accuracy never "
+                "falls by more than the share of rows that disagree"
             )
         if self.criterion in CRITERIA and not traits_of(self.criterion).bounds_the_mean:
             raise InvalidInputError(
-                f"max_accuracy_loss is a mean over rows, and criterion={self.criterion!r} bounds every row "
-                'by itself: use criterion="minimean"'
+                f"max_accuracy_loss bounds a mean over rows, but criterion={self.criterion!r} bounds every "
+                'single row: use criterion="minimean"'
             )
         if self.order == "per_row":
             raise InvalidInputError(
-                'max_accuracy_loss is kept in the orders "auto", "optimized", "shared" and "dealt", not '
-                '"per_row": use order="auto"'
+                'max_accuracy_loss needs order="auto", "optimized", "shared" or "dealt", got "per_row": use '
+                'order="auto"'
             )
 
     def _limits(self, classes: Labels) -> Limits:
-        """Return the limits between two classes, of a cost in its unit."""
+        """Return the limits for two classes; for costs, in their unit."""
         if self.max_accuracy_loss is None:
             return Limits.of_labels(self.max_disagreement, classes.tolist())
         return Limits.of_labels(self._one_cost(len(classes)), classes.tolist(), "max_accuracy_loss")
 
     def _one_cost(self, n_classes: int) -> Any:
-        """Return the limit on the loss; of costs as a share of the largest difference, at most 1."""
+        """Return the limit on the loss; for costs, as a share of the largest difference, at most 1."""
         if self.costs is None:
             return self.max_accuracy_loss
         if isinstance(self.max_accuracy_loss, Mapping):
             raise InvalidInputError(
-                "costs have one limit, for the mean over all rows: give max_accuracy_loss as a number"
+                "max_accuracy_loss must be a number if costs are given, for the mean over all rows, got a "
+                "limit for each class: give a single number"
             )
         limit, unit = self.max_accuracy_loss, check_costs(self.costs, n_classes).unit
         if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 <= float(limit) < math.inf:
@@ -154,20 +156,21 @@ class Settings(NamedTuple):
         return min(float(limit) / unit, 1.0)
 
     def for_one_limit(self, classes: Labels, n_voters: int) -> Terms:
-        """Return what is to be solved among many classes, which have one limit.
+        """Return the terms to solve for with more than two classes, which have a single limit.
 
-        Raises InvalidInputError if a setting has no meaning.
+        Raises InvalidInputError if a setting does not apply.
         """
         name = "max_disagreement" if self.max_accuracy_loss is None else "max_accuracy_loss"
         limit = self.max_disagreement if self.max_accuracy_loss is None else self.max_accuracy_loss
         if isinstance(limit, Mapping):
             raise InvalidInputError(
-                f"limits by class are for two classes, there are {len(classes)}: votes and leads are "
-                f"followed without regard to the names of the classes. Give one {name}, not {limit!r}; "
-                "groups of rows can keep the limit each"
+                f"limits by class need exactly 2 classes, got {len(classes)}. Give {name} as a single number "
+                f"instead of {limit!r}. To keep the limit within parts of the rows, give groups to fit"
             )
         if self.threshold is not None:
-            raise InvalidInputError(f"a threshold is for two classes, there are {len(classes)}: leave it out")
+            raise InvalidInputError(
+                f"a threshold needs exactly 2 classes, got {len(classes)}: leave out threshold"
+            )
         if self.max_accuracy_loss is not None:
             limit = self._one_cost(len(classes))
         solver = SolverTerms(
@@ -181,7 +184,7 @@ class Settings(NamedTuple):
         return cast(Terms, {**solver, **self._what_for(len(classes))})
 
     def _what_for(self, n_classes: int) -> dict[str, Any]:
-        """Return the terms that say what is lost, and from where on the answer is yes."""
+        """Return the terms for the loss and for the quota."""
         if self.costs is not None:
             check_costs(self.costs, n_classes)
         return {
@@ -192,14 +195,14 @@ class Settings(NamedTuple):
 
     @property
     def takes_counts(self) -> bool:
-        """Whether they ask for what only votes have that are counted in random orders."""
+        """Whether a setting requires votes to be counted in random orders."""
         bounds_the_mean = self.criterion not in CRITERIA or traits_of(self.criterion).bounds_the_mean
         return not bounds_the_mean or self.confidence is None or self.order in ("dealt", "per_row")
 
     def for_two_classes(self, classes: Labels, n_voters: int) -> Terms:
-        """Return what is to be solved between two classes, before any vote or score is known.
+        """Return the terms to solve for with two classes, before any vote or score is known.
 
-        Raises InvalidInputError if a setting has no meaning.
+        Raises InvalidInputError if a setting does not apply.
         """
         unseen = VoteDistribution.from_counts(np.ones(n_voters + 1))
         limits = self._limits(classes)
@@ -211,7 +214,7 @@ class Settings(NamedTuple):
 
 
 class SolverTerms(TypedDict):
-    """What `foregone.solve` is asked for: settings that were checked, limits of "yes" and "no" by name."""
+    """Checked arguments for `foregone.solve`, with limits by "yes" and "no"."""
 
     max_disagreement: MaxDisagreement
     criterion: Criterion
@@ -222,10 +225,10 @@ class SolverTerms(TypedDict):
 
 
 class Terms(SolverTerms):
-    """What a classifier is to keep.
+    """The limit of a classifier and the other terms to solve for.
 
-    ``max_disagreement`` is the limit on the ``loss``, whichever that is; of costs, in units of the largest
-    difference between two answers. ``costs`` are as they were given.
+    ``max_disagreement`` is the limit on the ``loss`` of any kind; for costs, in units of the largest
+    difference between two answers. ``costs`` are as given by the user.
     """
 
     loss: LossKind
@@ -234,12 +237,12 @@ class Terms(SolverTerms):
 
 
 def check_threshold(threshold: Any) -> float:
-    """Return the share of votes, or the probability, from which the answer is yes; from 0 to 1."""
+    """Return the decision threshold, from 0 to 1: the share of votes or the probability for yes."""
     return check_share(threshold, "threshold")
 
 
 def solver_terms(terms: SolverTerms) -> SolverTerms:
-    """Return what a solver is asked for, of all that a classifier is to keep."""
+    """Return the terms that a solver takes."""
     return cast(SolverTerms, {name: cast(Any, terms)[name] for name in SolverTerms.__annotations__})
 
 
@@ -250,7 +253,7 @@ def terms_of(problem: Problem | Solution) -> Terms:
 
 
 def parameters_of(decider: Decider) -> dict[str, Any]:
-    """Return the settings that a classifier has had which decides like this, as users give them."""
+    """Return the settings of a classifier that decides like this, in user form."""
     terms, classes = decider.terms, decider.ensemble.classes.tolist()
     limit: Any = limit_of(terms)
     if isinstance(limit, dict):
@@ -269,7 +272,7 @@ def parameters_of(decider: Decider) -> dict[str, Any]:
 
 
 class Asked(NamedTuple):
-    """Who is asked, what is done with what they say, and what is to be solved for: as given, and checked."""
+    """The voters, the voting scheme, the settings as given, and the checked terms."""
 
     ensemble: Any
     scheme: Scheme
@@ -283,13 +286,13 @@ class CalibrationRows(NamedTuple):
     Attributes
     ----------
     rows : array or frame
-        None of them was used to fit the voters.
+        Rows that were not used to fit the voters.
     own : ndarray of shape (n_rows,) or None
         The model's own predictions; None if it has none.
     labels : RowLabels
         Groups and clusters of the rows.
     losses : RowLosses
-        What other answers than those of everyone lose.
+        The loss of answers that differ from the full vote.
     """
 
     rows: Any
@@ -299,7 +302,7 @@ class CalibrationRows(NamedTuple):
 
 
 class Decider(Protocol):
-    """Voters, when to stop asking them, and what is answered then."""
+    """Voters, when to stop asking them, and the answer at the stop."""
 
     @property
     def voting(self) -> Literal["hard", "soft"]:
@@ -307,61 +310,63 @@ class Decider(Protocol):
 
     @property
     def scheme(self) -> Scheme:
-        """What is done with what voters say, as files have it."""
+        """The voting scheme, as named in files."""
 
     @property
     def ensemble(self) -> Any:
-        """Who is asked: a forest, voters, or one of them behind transformers."""
+        """The ensemble: a forest, voters, or one of them behind transformers."""
 
     @property
     def terms(self) -> Terms:
-        """What was solved for."""
+        """The terms that were solved for."""
 
     @property
     def order(self) -> OrderName:
-        """In which order voters are to be asked, as it was asked for."""
+        """The order of the voters that the user requested."""
 
     # Making one ------------------------------------------------------------------------------
 
     @staticmethod
     def check(settings: Settings, scheme: Scheme, classes: Labels, n_voters: int) -> Terms:
-        """Return what is to be solved, or raise for settings that have no meaning here."""
+        """Return the terms to solve for. Raises InvalidInputError for settings that do not apply here."""
 
     @classmethod
     def calibrate(cls, asked: Asked, calibration: CalibrationRows, *, seed: int, n_threads: int) -> Decider:
-        """Ask everyone about calibration rows and find when to stop. Warnings are for the caller's caller.
+        """Ask all voters about the calibration rows and find when to stop.
+
+        The stack level of warnings points to the caller's caller.
 
         Parameters
         ----------
         asked : Asked
-            Whom to ask, and what to solve for.
+            The voters, and the terms to solve for.
         calibration : CalibrationRows
-            What to calibrate on.
+            The rows to calibrate on.
         seed : int
-            Decides the order of the voters and all draws.
+            Determines the order of the voters and all random draws.
         n_threads : int
             For forests.
         """
 
     @classmethod
     def curtail(cls, asked: Asked, *, seed: int) -> Decider:
-        """Stop only where the rest cannot change the answer, which takes no calibration rows."""
+        """Stop only where the rest cannot change the answer, which needs no calibration rows."""
 
     @property
     def promise(self) -> Promise:
-        """What is guaranteed, with limits by "yes" and "no"."""
+        """The guarantee, with limits by "yes" and "no"."""
 
     def attributes(self) -> dict[str, Any]:
-        """Return the fitted attributes of a classifier that depend on how it decides."""
+        """Return the fitted attributes that are specific to this decider."""
 
     # Asking ----------------------------------------------------------------------------------
 
     @property
     def how(self) -> dict[str, Any]:
-        """How the ensemble's ``run`` is asked besides by a strategy; of scores, the strategy knows all."""
+        """Arguments of the ensemble's ``run`` besides the strategy; none for scores."""
 
     def run(self, rows: Any, n_threads: int, *, early: bool, **where: Any) -> Any:
-        """Return class numbers, how many were asked, and what they came to: at the stop, or of everyone.
+        """Return class numbers, voters asked, and the votes or score, at the stop or of all voters.
 
         ``where`` is a ``device`` for forests, here and below, or nothing for the CPU.
         """
@@ -370,33 +375,33 @@ class Decider(Protocol):
         """Return what `run` returns for one row of a forest, stopped early, the fastest way."""
 
     def full_votes(self, rows: Any, n_threads: int, **where: Any) -> npt.NDArray[np.int32]:
-        """Return how many of all voters say yes, or are for each of many classes."""
+        """Return the number of yes votes among all voters, or the votes for each of many classes."""
 
     def probability(self, rows: Any, n_threads: int, **where: Any) -> FloatArray:
-        """Return the probability of each class that all voters together tell."""
+        """Return the probability of each class, from all voters."""
 
     @property
     def tells_probability(self) -> bool:
-        """Whether there is one even if the estimator has no ``predict_proba``."""
+        """Whether probabilities exist even if the estimator has no ``predict_proba``."""
 
     def plan(self, limits: Any, rows: Any, truth: IntArray | None, options: dict[str, Any]) -> Any:
-        """Lay out what each limit costs, for rows that may be None: the calibration rows, if kept.
+        """Return the cost of each limit; ``rows`` of None means the calibration rows, if stored.
 
-        ``truth`` are the numbers of their true classes, where known: then limits are on accuracy.
+        With ``truth``, the true class numbers, limits are on the loss of accuracy.
         """
 
     # Files -----------------------------------------------------------------------------------
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        """Return what a file holds of it, for a forest."""
+        """Return the fields and arrays for a file, for a forest."""
 
     @classmethod
     def from_parts(cls, fields: Fields, arrays: Arrays, scheme: Scheme) -> Decider:
-        """Check what `to_parts` gave, every part alone and against the others."""
+        """Make it from the parts of a file, with checks of each part and of their consistency."""
 
 
 def limit_of(terms: Terms) -> MaxDisagreement:
-    """Return the limit on the loss in the unit that users count in, or those of "yes" and "no"."""
+    """Return the limit on the loss in user units, or the limits of "yes" and "no"."""
     limit, costs = Limits.of(terms["max_disagreement"]).given, terms["costs"]
     if costs is None or isinstance(limit, dict):
         return limit
@@ -404,7 +409,7 @@ def limit_of(terms: Terms) -> MaxDisagreement:
 
 
 def read_terms(fields: Fields, n_steps: int, n_classes: int) -> Terms:
-    """Check what a file says a classifier is to keep; older ones know of disagreement only."""
+    """Read the terms of a classifier from a file, with checks; older files limit disagreement only."""
     looks = fields.whole_numbers("looks").tolist() if "looks" in fields else None
     loss: Any = fields.text("loss") if "loss" in fields else "disagreement"
     if loss not in get_args(LossKind):
@@ -444,9 +449,9 @@ def stops_of(
     answers: IntArray,
     right: IntArray,
 ) -> Stops | None:
-    """Return where calibration rows stop, those that were judged or all; None for rows in clusters.
+    """Return the stops of the certification rows, or of all rows; None for rows in clusters.
 
-    What is made of it, a bound for each share of rows, takes rows that are independent.
+    The monitor computes bounds from them that need independent rows.
     """
     if labels.clusters is not None:
         return None
@@ -458,28 +463,28 @@ def stops_of(
 
 
 def read_stops(fields: Fields, forest: Any) -> Stops | None:
-    """Return where calibration rows stopped, checked against the forest; files from before do not know."""
+    """Return the stops of calibration rows, checked against the forest; None in older files."""
     if "stops" not in fields:
         return None
     stops = Stops.from_fields(fields.section("stops"))
     if stops.counts.shape != (len(forest.classes), forest.n_voters + 1):
-        raise fields.error("stops", "are of another number of voters or classes than the forest has")
+        raise fields.error("stops", "does not match the number of voters or classes of the forest")
     return stops
 
 
 def terms_to_fields(terms: Terms) -> dict[str, Any]:
-    """Return the fields of a file that say what a classifier is to keep."""
+    """Return the fields of a file for the terms of a classifier."""
     return {**terms, "looks": None if terms["looks"] is None else list(terms["looks"])}
 
 
 def check_same_voters(fields: Fields, key: str, n_voters: int, forest: Any) -> None:
-    """Raise unless what a file has under ``key`` is for as many voters as its forest has."""
+    """Raise FileFormatError unless the content of ``key`` has as many voters as the forest."""
     if n_voters != forest.n_voters:
         raise fields.error(key, f"is for {n_voters} voters, but the forest has {forest.n_voters}")
 
 
 def numbers_of(labels: Labels, classes: Labels) -> IntArray:
-    """Return the numbers of labels in ``classes``, which need not be sorted; any number for others."""
+    """Return the indices of labels in ``classes``, which need not be sorted; any index for other labels."""
     in_order = np.argsort(classes)
     places = np.searchsorted(classes, labels, sorter=in_order).clip(max=len(classes) - 1)
     return np.asarray(in_order[places], np.int64)

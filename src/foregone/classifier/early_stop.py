@@ -1,4 +1,4 @@
-"""early_stop: from a fitted forest to one that stops early, in one call."""
+"""early_stop: turn a fitted ensemble into a classifier that stops early, in one call."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def early_stop(
     groups: Any = None,
     clusters: Any = None,
 ) -> EarlyStoppingClassifier:
-    """Return a classifier that stops a fitted forest, or another fitted ensemble, early.
+    """Turn a fitted ensemble into a classifier that stops early.
 
     Parameters
     ----------
     fitted_forest : fitted classifier, pipeline, search, Booster, list of classifiers or packed forest
-        Of a kind that `EarlyStoppingClassifier` takes.
+        The model to stop early; see `EarlyStoppingClassifier` for the supported kinds.
     X_calibration : {array-like, frame} of shape (n_rows, n_features)
-        Rows like those to come, none that the forest was fitted on. The more, the fewer voters are asked;
-        ``20 / max_disagreement`` of them is a good number, and ``6 / max_disagreement`` are needed to promise
-        something about this classifier and not only on average over orders of its voters. Without any rows,
-        voters are asked until the rest cannot change the answer.
+        Rows like those to come, but not the rows that the model was fitted on. ``20 / max_disagreement`` rows
+        are a good number; more rows let it ask fewer voters. With at least ``6 / max_disagreement`` rows the
+        guarantee is about this classifier, instead of an average over random orders of its voters. Without
+        rows, voters are asked until the rest cannot change the answer.
     y_calibration : array-like of shape (n_rows,), optional
-        The true labels of these rows, for ``max_accuracy_loss``; a limit on the disagreement needs none. A
-        number or a dict in this place is taken for ``max_disagreement``.
+        The true labels of these rows, for ``max_accuracy_loss``; a limit on the disagreement needs no labels.
+        A number or a dict in this position is used as ``max_disagreement``.
     max_disagreement, max_accuracy_loss, costs, threshold, voting, criterion, confidence, looks, answer, order
         As in `EarlyStoppingClassifier`.
     on_failure, n_jobs, device, random_state
@@ -76,7 +76,10 @@ def early_stop(
     """
     if isinstance(y_calibration, Real | Mapping):
         if max_disagreement != DEFAULT_LIMIT:
-            raise InvalidInputError(f"Expected labels of the calibration rows, got {y_calibration!r}")
+            raise InvalidInputError(
+                f"y_calibration must be the labels of the calibration rows, got {y_calibration!r}: give an "
+                "array of labels, or pass the limit as max_disagreement="
+            )
         y_calibration, max_disagreement = None, y_calibration
     from sklearn.frozen import FrozenEstimator
 

@@ -1,8 +1,8 @@
-"""From a model to those who vote in it: which models there are, and how each of them decides.
+"""From models to voters: the supported kinds of model, and how each of them decides.
 
-All that is known of a kind of model is one row of ``KINDS`` and the functions that it names.
-`foregone.classifier.given_model.GivenModel` asks them, before a model is fitted for what can be told already,
-and afterwards for the voters.
+Each kind of model is one row of ``KINDS`` and the functions that it names.
+`foregone.classifier.given_model.GivenModel` calls them before a model is fitted, for what is known then, and
+afterwards for the voters.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def _n_estimators(model: Any) -> int:
         planned = _iterations(model)
     if planned is None:
         planned = 100  # XGBoost's own default
-    # What makes no sense as voters, here and elsewhere, is left to the model's own fit to refuse.
+    # Invalid values, here and elsewhere, are left for the model's own fit to reject.
     return int(planned) if isinstance(planned, int | np.integer) and planned >= 1 else 1
 
 
 def _iterations(model: Any) -> int:
-    """Return how many trees CatBoost has, or will have at most; the parameter has many names there."""
+    """Return how many trees CatBoost has, or will have at most; its parameter has several names."""
     if model.is_fitted():
         return int(model.tree_count_)
     given = model.get_params()
@@ -73,27 +73,27 @@ def _iterations(model: Any) -> int:
 
 
 class ModelKind(NamedTuple):
-    """What is known of a kind of model; every function takes a model, fitted or not unless said otherwise.
+    """A kind of model; every function takes a model, fitted or not unless stated otherwise.
 
     Attributes
     ----------
     takes : callable
         Whether a model is of this kind.
     own_scheme : callable
-        How it decides itself, by votes where that is the same; None as long as that depends on members that
+        How its own ``predict`` decides, by votes if this is equivalent; None if it depends on members that
         are not fitted yet.
     voters : callable
-        Those who vote in a fitted model, or have a score; it is given the scheme, too.
+        The voters or scores of a fitted model; also takes the scheme.
     is_of_trees : callable
-        Whether it holds nothing but decision trees.
+        Whether it consists of decision trees only.
     no_votes : callable
         Why its votes cannot be counted, as a reason and as a sentence; None if they can be.
     n_voters : callable
         How many voters it will have.
     check : callable
-        Raises if it cannot be used.
+        Raises InvalidInputError if it cannot be used.
     is_fitted : bool
-        Whether nothing is to be fitted any more.
+        Whether models of this kind are always fitted.
     """
 
     takes: Callable[[Any], bool]
@@ -106,7 +106,7 @@ class ModelKind(NamedTuple):
     is_fitted: bool = False
 
 
-# What kinds do -----------------------------------------------------------------------------------
+# Functions of the kinds --------------------------------------------------------------------------
 
 
 def _pack(model: Any, scheme: Scheme) -> PackedForest | PluralityForest | ScoredForest:
@@ -134,7 +134,7 @@ def _scheme_of_forest(forest: Any) -> Scheme:
 
 def _check_list(members: Sequence[Any]) -> None:
     if len(members) == 0:
-        raise InvalidInputError("the list of voters is empty: give at least one fitted classifier")
+        raise InvalidInputError("expected at least one fitted classifier as voter, got an empty list")
     for member in members:
         if not (_is_classifier(member) or (hasattr(member, "predict") and hasattr(member, "classes_"))):
             raise InvalidInputError(f"The estimator {type(member).__name__} should be a classifier.")
@@ -145,28 +145,29 @@ def _voters_of_list(members: Sequence[Any], scheme: Scheme) -> Any:
         if not hasattr(member, "classes_"):
             check_is_fitted(
                 member,
-                msg="This %(name)s instance is not fitted yet: a list of voters is used as it is. If it was "
-                "cloned, wrap each voter in FrozenEstimator, which a clone keeps fitted.",
+                msg="This %(name)s instance is not fitted yet: fit the voters of a list first. If the list "
+                "was cloned, wrap each voter in FrozenEstimator, which stays fitted when cloned.",
             )
     classes = np.asarray(members[0].classes_)
     for member in members:
         if not np.array_equal(member.classes_, classes):
             raise InvalidInputError(
-                f"all voters must know the same classes, found {classes!r} and {member.classes_!r}"
+                f"all voters must have the same classes, got {classes!r} and {member.classes_!r}: fit them "
+                "on the same labels"
             )
     _check_number_of(classes)
     return _ask(Members(members, classes, classes), scheme, averages=True)
 
 
 def _by_leaves(model: Any) -> Scheme | None:
-    """Count votes if every leaf is pure, for then it comes to the same as the average."""
+    """Count votes if every leaf is pure, because this is then equivalent to the average."""
     if not hasattr(model, "estimators_") and not hasattr(model, "tree_"):
         return None
     return "hard" if leaves_are_pure(model) else "soft"
 
 
 def _by_members(bag: Any) -> Scheme | None:
-    """Count votes of members that know no probabilities, as a bag does itself."""
+    """Count votes of members without probabilities, as BaggingClassifier does."""
     members = getattr(bag, "estimators_", ())
     if _are_trees(members):
         return _by_leaves(bag)
@@ -192,8 +193,8 @@ def _weights_differ(committee: Any) -> tuple[str, str] | None:
     if committee.weights is None or len(set(np.asarray(committee.weights).tolist())) <= 1:
         return None
     return (
-        "this VotingClassifier has weights that differ, which add up to a score",
-        "every voter must have one vote to be counted, and this VotingClassifier has weights that differ",
+        "this VotingClassifier has unequal weights, which add up to a score",
+        "votes are counted only if every voter has one vote, but this VotingClassifier has unequal weights",
     )
 
 
@@ -209,7 +210,7 @@ def _voters_of_adaboost(boosted: Any, scheme: Scheme) -> Any:
     _check_fitted(boosted)
     if _holds_trees(boosted):
         return _pack(boosted, scheme)
-    # Its members are given arrays, even of frames, and all columns of them.
+    # Its members get arrays with all columns, even if X is a frame.
     everything = [slice(None)] * len(boosted.estimators_)
     members = Members(boosted.estimators_, boosted.classes_, boosted.classes_, everything)
     weights = boosted.estimator_weights_[: len(members)]
@@ -226,7 +227,7 @@ def _voters_of_adaboost(boosted: Any, scheme: Scheme) -> Any:
 
 def _adds_scores(model: Any) -> tuple[str, str]:
     name = type(model).__name__
-    return f"{name} adds up scores", f"the members of {name} have no vote each, they add to a score"
+    return f"{name} adds up scores", f"the members of {name} do not vote, they add to a score"
 
 
 def _is_boosted_trees(model: Any) -> bool:
@@ -234,7 +235,7 @@ def _is_boosted_trees(model: Any) -> bool:
 
 
 def is_booster(model: Any) -> bool:
-    """Whether a model is a Booster of LightGBM or XGBoost: trained, without labels or ``fit`` of its own."""
+    """Whether a model is a Booster of LightGBM or XGBoost: trained, but without labels or ``fit``."""
     return _is_boosted_trees(model) and not hasattr(model, "fit")
 
 
@@ -247,7 +248,7 @@ def _are_trees(members: Sequence[Any]) -> bool:
 
 
 def leaves_are_pure(model: Any) -> bool:
-    """Whether every leaf of every tree is of one class alone, so that its probability is 0 or 1."""
+    """Whether every leaf of every tree has a single class, so that its probabilities are 0 or 1."""
     for member in getattr(model, "estimators_", [model]):
         tree = member.tree_
         shares = tree.value[tree.children_left == -1]
@@ -261,25 +262,28 @@ def _check_fitted(model: Any) -> None:
     if getattr(model, "n_outputs_", 1) != 1:
         raise InvalidInputError(
             f"Only one output is supported. The model has {model.n_outputs_} outputs: fit one ensemble for "
-            "each, MultiOutputClassifier(EarlyStoppingClassifier(estimator)) does"
+            "each, for example with MultiOutputClassifier(EarlyStoppingClassifier(estimator))"
         )
     _check_number_of(np.asarray(model.classes_))
 
 
 def _check_number_of(classes: Labels) -> None:
     if len(classes) == 1:
-        raise InvalidInputError(f"A vote is between two classes or more. The model has 1 class: {classes!r}.")
+        raise InvalidInputError(
+            f"Expected a model of 2 or more classes, got 1 class: {classes!r}. Fit it on rows of all classes."
+        )
 
 
 def _refuse(model: Any) -> None:
     if model is None:
         raise InvalidInputError(
-            "there is no estimator to fit. A classifier loaded from a file holds none: it can only predict."
+            "there is no estimator to fit. A classifier loaded from a file has none, so it can only predict: "
+            "make a new one with EarlyStoppingClassifier or early_stop"
         )
     if isinstance(model, BaseSearchCV):
         raise InvalidInputError(
             f"this {type(model).__name__} has refit=False, so it has no best_estimator_ to stop early: use "
-            "refit=True, or give the estimator that you fitted with its best_params_"
+            "refit=True, or pass an estimator that you fitted with its best_params_"
         )
     if not _is_classifier(model):
         name = model.__name__ if isinstance(model, type) else type(model).__name__
@@ -288,7 +292,7 @@ def _refuse(model: Any) -> None:
         if isinstance(model, kinds):
             raise InvalidInputError(f"{type(model).__name__} {reason}")
     raise InvalidInputError(
-        f"{type(model).__name__} has no members to ask one by one: estimator must be a "
+        f"{type(model).__name__} has no members to ask one by one: use a "
         "RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, VotingClassifier, "
         "DecisionTreeClassifier, AdaBoostClassifier, GradientBoostingClassifier, "
         "HistGradientBoostingClassifier, a classifier of CatBoost, a classifier or Booster of LightGBM or "
@@ -306,28 +310,28 @@ def _is(*types: type) -> Callable[[Any], bool]:
     return lambda model: isinstance(model, types)
 
 
-# What holds ensembles, but does not decide by one sum of what they say.
+# Models that contain ensembles, but do not decide by one sum of votes or scores.
 REFUSED: dict[tuple[type, ...], str] = {
     (OneVsRestClassifier, OneVsOneClassifier, OutputCodeClassifier): (
-        "compares the probabilities of several ensembles, each of two classes, and all of them need every "
-        "voter: give the ensemble itself, which is stopped early for any number of classes"
+        "compares the probabilities of several ensembles of two classes each, which needs every voter: pass "
+        "the ensemble itself, which can be stopped early for any number of classes"
     ),
     (MultiOutputClassifier,): (
-        "predicts several outputs with an ensemble for each: stop them early inside, "
+        "predicts several outputs with an ensemble for each: stop each of them early, "
         "MultiOutputClassifier(EarlyStoppingClassifier(estimator))"
     ),
     (ClassifierChain,): (
-        "predicts several outputs with an ensemble for each, and every one is given the answers before it: "
-        "stop them early inside, ClassifierChain(EarlyStoppingClassifier(estimator))"
+        "predicts several outputs with an ensemble for each, which takes the earlier answers as input: stop "
+        "each of them early, ClassifierChain(EarlyStoppingClassifier(estimator))"
     ),
     (StackingClassifier,): (
-        "decides by a model of what its members say, not by their sum: stop an ensemble early inside, as "
-        "final_estimator=EarlyStoppingClassifier(estimator), or as a member with stack_method='predict'"
+        "decides by a model of its members' predictions, not by their sum: stop an ensemble inside it early, "
+        "as final_estimator=EarlyStoppingClassifier(estimator), or as a member with stack_method='predict'"
     ),
 }
 
 
-# The kinds there are -----------------------------------------------------------------------------
+# The supported kinds -----------------------------------------------------------------------------
 
 _BOOSTED: Any = {"own_scheme": _always("soft"), "no_votes": _adds_scores}
 
@@ -364,28 +368,28 @@ KINDS = {
 
 
 def kind_of_model(model: Any) -> ModelKind:
-    """Return what is known of the kind that a model, fitted or not, is of."""
+    """Return the kind of a model, fitted or not."""
     return next(kind for kind in KINDS.values() if kind.takes(model))
 
 
 def scheme_at_threshold(model: Any) -> Scheme | None:
-    """Return how a model decides by a threshold: as ever, but a tree by its probability, not by its vote."""
+    """Return how a model decides by a threshold: as without, but trees by probability instead of votes."""
     kind = kind_of_model(model)
     return _by_leaves(model) if kind is KINDS["tree"] else kind.own_scheme(model)
 
 
 def is_boosted(model: Any) -> bool:
-    """Whether each member of a model, fitted or not, adds to what those before it left to do."""
+    """Whether a model, fitted or not, is boosted: each member corrects the members before it."""
     return kind_of_model(model).no_votes is _adds_scores
 
 
 def will_be_packed(model: Any) -> bool:
-    """Whether a model, fitted or not, holds nothing but decision trees."""
+    """Whether a model, fitted or not, consists of decision trees only."""
     return kind_of_model(model).is_of_trees(model)
 
 
 def averages_pure_trees(model: Any) -> bool:
-    """Whether a fitted model holds trees that average and are always sure."""
+    """Whether a fitted model averages trees whose leaves are all pure."""
     members = getattr(model, "estimators_", None)
     averages = kind_of_model(model).own_scheme in (_by_leaves, _by_members)
     return averages and members is not None and _are_trees(members) and leaves_are_pure(model)

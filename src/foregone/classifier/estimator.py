@@ -1,4 +1,4 @@
-"""EarlyStoppingClassifier: a scikit-learn classifier that asks voters until it may stop."""
+"""EarlyStoppingClassifier: a scikit-learn classifier that stops asking its voters early."""
 
 from __future__ import annotations
 
@@ -22,177 +22,177 @@ __all__ = ["EarlyStoppingClassifier"]
 
 
 class EarlyStoppingClassifier(EarlyPredictions, SklearnLater):
-    """Ask the voters of an ensemble one by one and stop once the outcome is foregone.
+    """Ask the voters of an ensemble one by one and stop once the outcome is settled.
 
-    `predict` stops early; it differs from the estimator's own ``predict`` on at most the allowed share of
-    rows. `predict_proba` and `full_predict` ask everyone. When to stop, and whom to ask first, is learned on
-    some of the calibration rows and certified on the others, run as `predict` runs it: the limit is promised
-    of this very classifier. Where there are too few rows for that, voters are asked in many random orders,
-    and the limit is promised on average over random orders. ``promise_`` says which, in one sentence. A tie
-    is for ``classes_[0]``.
+    `predict` stops early. It differs from the full vote on at most the allowed share of rows. `predict_proba`
+    and `full_predict` ask all voters. The stopping strategy and the order of the voters are learned on some
+    calibration rows and certified on the others, exactly as `predict` runs them, so the guarantee is about
+    this classifier. With too few rows for that, voters are asked in many random orders, and the limit holds
+    on average over random orders. ``promise_`` states the guarantee in one sentence. A tie is decided for
+    ``classes_[0]``.
 
-    With more than two classes the most votes win, or the largest sum of scores; of several that lead, the
-    first in ``classes_``. Where votes are counted and several lead at a stop before the end, the one that was
-    voted for first is answered.
+    With more than two classes, the class with the most votes, or the largest sum of scores, wins; in a tie,
+    the first in ``classes_``. If votes are counted and several classes tie at an early stop, the one that
+    was voted for first wins.
 
     Parameters
     ----------
     estimator : classifier, FrozenEstimator, list of fitted classifiers or packed forest
-        RandomForest, ExtraTrees, DecisionTree, GradientBoosting and HistGradientBoosting classifiers, those
-        of LightGBM, XGBoost and CatBoost, and Bagging and AdaBoost of trees are packed and run by compiled
-        loops; VotingClassifier, Bagging and AdaBoost of anything else and a list of fitted classifiers are
-        asked through their methods, each only for the rows still undecided. All of any number of classes; a
-        CalibratedClassifierCV, FixedThresholdClassifier or TunedThresholdClassifierCV of one of these, of
-        two.
+        Run by compiled loops: RandomForest, ExtraTrees, DecisionTree, GradientBoosting and
+        HistGradientBoosting classifiers, those of LightGBM, XGBoost and CatBoost, and Bagging and AdaBoost of
+        trees. Called through their methods, only for the rows still undecided: VotingClassifier, Bagging and
+        AdaBoost of other models, and a list of fitted classifiers. All support any number of classes. A
+        CalibratedClassifierCV, FixedThresholdClassifier or TunedThresholdClassifierCV of one of these
+        supports two classes.
         A `Pipeline`, `GridSearchCV` or `RandomizedSearchCV` of these works too: the last step of the pipeline
-        stops early, on rows that the other steps have transformed.
-        Inside `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again; nor is a Booster of
-        LightGBM or XGBoost, whose labels are 0, 1, ..., or a `foregone.forest.PackedForest`,
-        `PluralityForest` or `ScoredForest`, which forests grown elsewhere are read into.
+        stops early, on rows transformed by the other steps.
+        Models inside `sklearn.frozen.FrozenEstimator` or in a list are not fitted again; nor are a Booster
+        of LightGBM or XGBoost (its labels are 0, 1, ...) and a `foregone.forest.PackedForest`,
+        `PluralityForest` or `ScoredForest`, which hold forests imported from other libraries.
     max_disagreement : float or dict, default=1e-3
-        Allowed probability to answer otherwise than everyone would, from 0 to 1: on average over rows for
-        ``criterion="minimean"``, for every single row otherwise. A dict with one for each label, such as
-        ``{"healthy": 1e-3, "sick": 1e-4}``, bounds it separately among the rows that everyone together gives
-        to each class, of two. One limit for all may be spent on a rare class alone.
+        Allowed probability that the answer differs from the full vote, from 0 to 1: on average over rows for
+        ``criterion="minimean"``, otherwise for every single row. A dict with one limit for each of two
+        labels, such as ``{"healthy": 1e-3, "sick": 1e-4}``, bounds it separately among the rows with each
+        full vote. A single limit may be used up by a rare class.
     max_accuracy_loss : float or dict, optional
-        Instead of ``max_disagreement``: how far the accuracy on new rows may fall below that of asking
-        everyone, such as 0.001. Most disagreements are at close votes, where everyone together is nearly as
-        often wrong as right, so this asks far fewer voters. Labels of the calibration rows are needed:
-        ``y`` of `fit`. A dict with one for each label bounds the accuracy lost among the rows that are truly
-        of each class, of two. With ``costs``, how much the mean cost of a row may rise.
-        Votes between two classes, with ``order="auto"``, ``"shared"`` or ``"dealt"``: the promise is on
-        average over random orders of the voters, which takes far fewer rows to certify;
-        ``order="optimized"``, scores and more classes: about this classifier. ``promise_`` says which.
+        Instead of ``max_disagreement``: how far the accuracy on new rows may fall below that of the full
+        vote, such as 0.001. It asks far fewer voters, because most disagreements are at close votes, where
+        the full vote is nearly as often wrong as right. It needs labels of the calibration rows: ``y`` of
+        `fit`. A dict with one limit for each of two labels bounds the accuracy lost among the rows of each
+        true class. With ``costs``, it is the allowed rise in the mean cost of a row.
+        For votes between two classes with ``order="auto"``, ``"shared"`` or ``"dealt"``, the guarantee is on
+        average over random orders of the voters, which needs far fewer rows to certify. With
+        ``order="optimized"``, scores or more classes it is about this classifier. ``promise_`` states which.
     costs : array-like of shape (n_classes, n_classes), optional
-        ``costs[i][j]``: what it costs to answer ``classes_[j]`` where the truth is ``classes_[i]``.
+        ``costs[i][j]``: the cost of the answer ``classes_[j]`` if the true class is ``classes_[i]``.
         ``max_accuracy_loss`` is then in the same unit.
     threshold : float, optional
-        Answer ``classes_[1]`` from this share of votes, or from this probability, on, as
-        `sklearn.model_selection.FixedThresholdClassifier` does; of two classes. By default the larger one
-        wins, a tie being for ``classes_[0]``. The threshold of a FixedThresholdClassifier or a
+        Decision threshold for two classes: answer ``classes_[1]`` if its share of votes, or its probability,
+        is at least this, as `sklearn.model_selection.FixedThresholdClassifier` does. By default the larger
+        one wins, and a tie is decided for ``classes_[0]``. The threshold of a FixedThresholdClassifier or a
         TunedThresholdClassifierCV is taken from it.
     voting : {"auto", "hard", "soft"}, default="auto"
-        "hard" counts votes, "soft" adds up what the estimator itself adds up: probabilities, weights, leaf
-        values of boosted trees. "auto" does what agrees with the estimator's own ``predict``: it counts
-        votes where that is the same, as in forests whose leaves are all pure, and adds up scores elsewhere.
+        "hard" counts votes. "soft" adds up the estimator's own scores: probabilities, weights, or leaf values
+        of boosted trees. "auto" picks the mode that makes `predict` match the estimator's own: it counts
+        votes if this is equivalent, as in forests whose leaves are all pure, and otherwise adds up scores.
         Votes of many classes that can be split in more than 250,000 ways are added up like scores, to follow
-        the lead of the first class alone.
+        only the lead of the first class.
     criterion : {"minimean", "minimixed", "minimax"}, default="minimean"
-        What is minimised and what is bounded, see `foregone.solve`. Scores: minimean only.
+        What is minimised and what is bounded; see `foregone.solve`. Scores: minimean only.
     confidence : float or None, default=0.95
-        With at least this probability over which calibration rows were drawn, minimean keeps its limits on
-        new rows of the same distribution, whatever that is and however few the rows are: fewer rows cost
-        votes. None takes the calibration rows for the truth, as the paper does; the limit is then exceeded
-        in about half of all calibrations. Scores always need one, the other criteria none. Trying several
-        values of ``random_state``, or several limits on the same rows, and keeping the best is not covered.
+        With at least this probability over the sample of calibration rows, minimean keeps its limits on new
+        rows of the same distribution, whatever that is. With fewer rows the guarantee still holds, but more
+        voters are asked. None treats the calibration sample as the true distribution, as the paper does; the
+        limit is then exceeded in about half of all calibrations. Scores always need a confidence, the other
+        criteria need none. Trying several values of ``random_state``, or several limits on the same rows, and
+        keeping the best is not covered.
     looks : int, list of int or None, default=None
-        Stop only after every so many votes, or only after these numbers of votes (and when all were asked),
-        for voters that come in batches; of boosted trees with one tree a class, rounds. None: after any. Not
-        where votes of many classes are counted.
+        With an integer k, stop only after every k votes; with a list, only after these numbers of votes (and
+        when all voters have been asked). Use it for voters that come in batches. None: after any vote. For
+        boosted trees with one tree per class, the numbers are rounds. Not for counted votes of many classes.
     answer : {"majority", "likeliest"}, default="majority"
-        At a stop, answer the majority so far, or the class that the full vote is most likely for, given the
-        votes seen and how votes are spread over the calibration rows. Not for minimax, nor for scores, nor
-        for more than two classes.
+        At a stop, answer the majority so far, or the most likely full vote given the votes seen and the
+        distribution of votes on the calibration rows. Not for minimax, scores, or more than two classes.
     calibration_size : float or int, default=0.1
-        Share, or number, of the rows given to `fit` that are held out, at random, to calibrate on. Not used
-        when nothing is fitted.
+        Share or number of the rows given to `fit` that are held out at random for calibration. Ignored if the
+        model is fitted already.
     order : {"auto", "optimized", "shared", "dealt", "per_row"}, default="auto"
-        In which order voters are asked. "auto", with enough calibration rows: one order for all rows, learned
-        or drawn at random, whichever asks fewer voters of the learning rows, and certified. There are enough
-        where the limit times the number of rows (of each class or group with a limit of its own) is at least
-        6, for a confidence of 0.95. With fewer, and for other criteria or without a confidence, "dealt".
-        "optimized" is the same, but never dealt: with too few rows it curtails.
-        The others are for votes and are not certified: the limit holds on average over random orders.
-        "shared" draws one for all rows, which then share its luck. "dealt" draws 32, and the values of a row
-        decide which it gets, so that most of the luck evens out. "per_row" draws one for each row, several
-        times slower. Scores are added up in a certified order with "auto", "shared" (drawn at random, but
-        boosted voters as they were boosted) or "optimized".
+        The order in which voters are asked. "auto", with enough calibration rows: one certified order for all
+        rows, learned or random, whichever asks fewer voters on the learning rows. There are enough rows if
+        the limit times the number of rows (of each class or group with its own limit) is at least 6, for a
+        confidence of 0.95. With fewer rows, other criteria, or no confidence: "dealt". "optimized" is the
+        same as "auto", but never uses "dealt": with too few rows it only stops when the rest cannot change
+        the answer.
+        The other orders are for votes and are not certified: the limit holds on average over random orders.
+        "shared" uses one random order for all rows, so errors are correlated. "dealt" uses 32 random orders
+        and picks one by the values of the row, so errors mostly average out. "per_row" uses a separate order
+        for each row, and is several times slower. Scores are added up in a certified order with "auto",
+        "shared" (random, but boosted voters in boosting order) or "optimized".
     on_failure : {"curtail", "raise"}, default="curtail"
-        What to do when nothing can be certified, because calibration rows are too few, or of one class
-        only: ask until the voters not yet asked cannot change the answer, with a `CannotCertifyWarning`, or
-        raise SolverError.
+        What to do if nothing can be certified, because calibration rows are too few, or of one class only.
+        "curtail": stop only when the voters not yet asked cannot change the answer, with a
+        `CannotCertifyWarning`. "raise": raise SolverError.
     n_jobs : int, default=None
-        Number of threads for packed trees; None is 1 unless in a `joblib.parallel_backend` context, -1 is
-        all processors. Small batches stay on one. The result does not depend on it.
+        Number of threads for packed trees; None means 1 unless in a `joblib.parallel_backend` context, -1
+        means all processors. Small batches use one thread. The result does not depend on it.
     device : {"cpu", "cuda"}, default="cpu"
-        Where packed trees are asked about rows: "cuda" is an NVIDIA GPU, which needs the extra ``cuda``, see
-        docs/gpu.md. Rows may then be arrays on the GPU (CuPy, PyTorch, JAX, cuDF), and what is predicted of
-        them is on the GPU, too; labels that are texts are on the host. Fitting, and a single row on the host,
-        stay on the CPU. No result depends on it, and files do not hold it: ``set_params(device="cuda")``
-        after `load`.
+        Where packed trees run: "cuda" is an NVIDIA GPU, which needs the extra ``cuda``; see docs/gpu.md. Rows
+        may then be arrays on the GPU (CuPy, PyTorch, JAX, cuDF), and their predictions are on the GPU too,
+        except string labels, which are on the host. Fitting, and a single row on the host, stay on the CPU.
+        Results do not depend on it. Files do not store it: call ``set_params(device="cuda")`` after `load`.
     random_state : int, RandomState instance or None, default=None
-        Decides the hold-out, the order of the voters, the halves, and the draws where a strategy leaves a
-        stop to chance; unless it is None, also every ``random_state`` of ``estimator`` that is None.
-        Whatever it is, a fitted classifier gives the same row the same answer, in any batch.
+        Seed for the hold-out, the order of the voters, the split into learning and certification rows, and
+        randomised stops; unless None, also for every ``random_state`` of ``estimator`` that is None. A fitted
+        classifier always gives the same row the same answer, in any batch.
 
     Attributes
     ----------
     voting_ : {"hard", "soft"}
         Whether votes are counted or scores added up.
     promise_ : foregone.certifying.Promise
-        What is guaranteed: ``about`` ("classifier" or "orders"), ``loss``, ``limit``, ``confidence``,
-        ``bound``, ``n_rows``. ``print(promise_)`` says it in one sentence.
+        The guarantee: ``about`` ("classifier" or "orders"), ``loss``, ``limit``, ``confidence``, ``bound``,
+        ``n_rows``. ``print(promise_)`` prints it as one sentence.
     strategy_ : StoppingStrategy, PluralityStrategy or ScoreStrategy
-        When to stop: for votes between two classes, among more of them, for scores. The last one has a
-        ``certificate``, or a ``reason`` why it asks everyone or only curtails.
+        When to stop: for votes of two classes, votes of more classes, or scores. A ScoreStrategy has a
+        ``certificate``, or a ``reason`` why it asks all voters or stops only when the answer is certain.
     solution_ : Solution or PluralitySolution
         Votes only: the strategy with the evidence that it is optimal among those that count votes in random
-        order. If the classifier is certified, it is what the learning rows suggest for a limit near the one
-        asked for. Missing then with more than two classes, in their files, and where it curtails.
+        order. In a certified classifier it was solved for the learning rows, with a limit near the requested
+        one. Missing in certified classifiers of more than two classes, in their files, and if the classifier
+        stops only when the answer is certain.
     votes_ : VoteDistribution or CompositionDistribution
-        Votes only: how those of the calibration rows were spread.
+        Votes only: the distribution of votes on the calibration rows.
     expected_votes_ : float
-        Number of voters asked, on average over rows like the calibration rows; of boosted trees with one tree
-        a class, trees of all classes. Without any rows, the number of all voters, for want of a better one.
+        Mean number of voters asked on rows like the calibration rows; for boosted trees with one tree per
+        class, trees of all classes. Without calibration rows, the number of all voters.
     disagreement_by_class_ : dict of label to float
-        Two classes only. Given that everyone together is for this class, how large the disagreement may be:
-        on average over its rows with the given ``confidence`` (without one, over its calibration rows); for
-        the worst row under minimixed and minimax. With limits by class that are certified, the limits. What
-        the calibration rows themselves lead to expect is less: ``evaluate(strategy_).by_class(votes_)``.
+        Two classes only. An upper bound on the disagreement among rows whose full vote is this class: on
+        average over its rows with the given ``confidence`` (without one, over its calibration rows); for
+        the worst row under minimixed and minimax. With certified limits by class, the limits. The
+        disagreement expected from the calibration rows is lower: ``evaluate(strategy_).by_class(votes_)``.
     hard_soft_disagreement_ : float
-        Votes only: share of the calibration rows on which the majority of all votes differs from the
-        estimator's own ``predict``. With ``voting="hard"`` it may average probabilities instead; then a
-        `HardVoteWarning` tells when this is, with 95 % confidence, above a tenth of ``max_disagreement``
-        (with limits by class, among the rows of a class). 0 for a list, which has no ``predict``.
+        Votes only: share of the calibration rows on which the majority vote differs from the estimator's own
+        ``predict``. With ``voting="hard"`` the estimator may average probabilities instead; a
+        `HardVoteWarning` is issued if this share is, with 95 % confidence, above a tenth of
+        ``max_disagreement`` (with limits by class, among the rows of a class). 0 for a list, which has no
+        ``predict``.
     rounding_disagreement_ : float
         Scores only: share of the calibration rows on which the sum of all scores, in the order asked,
-        differs from the estimator's own ``predict``, which adds in another order or precision: ties, but
-        for the last bits. The certificate counts them as wrong.
+        differs from the estimator's own ``predict``, which adds in another order or precision: ties up to
+        rounding. The certificate counts them as wrong.
     calibration_disagreement_ : float
-        Share of the calibration rows on which stopping early, in the order used, differs from asking all.
+        Share of the calibration rows on which the early answer, in the order used, is not the full vote.
     calibration_accuracy_loss_ : float
-        With ``max_accuracy_loss`` only: how far the accuracy of stopping early, in the order used, is below
-        that of asking all on the calibration rows; with ``costs``, how much more a row costs on average.
+        With ``max_accuracy_loss`` only: how far the accuracy of early answers, in the order used, is below
+        that of the full vote on the calibration rows; with ``costs``, the rise in the mean cost.
     stops_ : foregone.monitoring.Stops
-        After how many votes calibration rows stopped, and with which answers: those that the strategy was not
-        learned from, or all where it was learned from all. What `monitor` compares rows in use with. Missing
-        without calibration rows, where they came in ``clusters``, and in files from before there were
-        monitors.
+        The number of votes and the answer at the stop of each certification row; of all calibration rows if
+        the strategy was learned from all. `monitor` compares new rows with them. Missing without calibration
+        rows, with ``clusters``, and in files from before monitors existed.
     ensemble_ : PackedForest, Voters, PluralityForest, PluralityVoters, ScoredForest or ScoreVoters
-        What is asked; for a pipeline a `Transformed`, with one of these as its ``ensemble`` and the other
-        steps before it. The fitted model itself is not kept.
+        The voters; for a pipeline a `Transformed`, with one of these as its ``ensemble`` and the other steps
+        before it. The fitted model itself is not stored.
     order_ : ndarray of shape (n_voters,) or str
-        The voters in the order in which all rows ask them; "dealt" or "per_row" where rows differ in that. Of
-        boosted trees with one tree a class, rounds of trees.
+        The order in which all rows ask the voters; "dealt" or "per_row" if rows have different orders. For
+        boosted trees with one tree per class, rounds of trees.
     seed_ : int
-        Decides random orders and the draws.
+        Determines random orders and randomised stops.
     classes_ : ndarray of shape (n_classes,)
-        The labels; of two, those for no and yes.
+        The labels; with two classes, those for no and yes.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
-        Number of features; their names, when the voters were fitted on a frame with names that are all
-        strings.
+        Number of features; their names, if the voters were fitted on a frame whose names are all strings.
 
     Notes
     -----
-    The limit is about rows like the calibration rows. It does not cover drift, nor rows that the voters were
-    fitted on, which are surer than new ones; nor rows that depend on each other, such as several of one
-    patient, unless ``clusters`` says so. Nor is it about the truth: it is everyone together that is agreed
-    with, right or wrong. Proofs are in docs/theory.md, "Certifying what is used" and section 7 (on average
+    The guarantee is about rows like the calibration rows. It does not cover drift, calibration on rows that
+    the voters were fitted on (their votes are closer to unanimous than on new rows), or dependent rows, such
+    as several of one patient, unless you give ``clusters``. The guarantee is about matching the full vote,
+    which may itself be wrong. Proofs: docs/theory.md, "Certifying what is used" and section 7 (on average
     over orders).
 
     See Also
     --------
-    early_stop : The same for a model that is fitted already, in one call.
+    early_stop : The same for a fitted model, in one call.
 
     Examples
     --------
@@ -208,7 +208,7 @@ class EarlyStoppingClassifier(EarlyPredictions, SklearnLater):
     >>> float(asked.mean()) < 10, float((labels != classifier.full_predict(X[2000:])).mean()) < 0.02
     (True, True)
 
-    Boosted trees, and a limit for each class, to miss hardly any of the sick:
+    Boosted trees with a separate limit for each class, to miss hardly any of the sick:
 
     >>> state = np.array(["healthy", "sick"])[y]
     >>> boosted = HistGradientBoostingClassifier(random_state=0)
@@ -268,28 +268,27 @@ class EarlyStoppingClassifier(EarlyPredictions, SklearnLater):
         groups: Any = None,
         clusters: Any = None,
     ) -> EarlyStoppingClassifier:
-        """Fit the voters, unless they are, ask them about the calibration rows, and find when to stop.
+        """Fit the voters unless they are fitted, then learn from calibration rows when to stop.
 
         Parameters
         ----------
         X : {array-like, frame} of shape (n_samples, n_features)
-            Training rows, of which ``calibration_size`` are held out; if the voters are fitted already, the
-            calibration rows, which should be like those to come and not those the voters were fitted on.
-            Without any, voters that are fitted already are asked until the rest cannot change the answer.
+            Training rows, of which ``calibration_size`` are held out. If the voters are fitted already: the
+            calibration rows, which should be like those to come, but not rows that the voters were fitted on.
+            Without rows, fitted voters are asked until the rest cannot change the answer.
         y : array-like of shape (n_samples,), optional
-            Labels of two classes or more. If the voters are fitted already, only needed, and looked at, for
+            Labels of two or more classes. If the voters are fitted already, they are only used for
             ``max_accuracy_loss``: the true classes of the calibration rows.
         sample_weight : array-like of shape (n_samples,), optional
-            Passed on to the estimator's own ``fit``, for the rows that are not held out; an estimator that
-            takes none raises. Calibration is unweighted: the limit is about rows as they come. Not looked
-            at if the voters are fitted already.
+            Passed to the estimator's own ``fit``, for the rows that are not held out; raises an error if the
+            estimator takes no weights. Calibration is unweighted. Ignored if the voters are fitted already.
         groups : array-like of shape (n_samples,), optional
-            A label for each row, such as a region or a sex, fixed before anything was looked at: the limit is
-            then kept within each group. New rows need none.
+            A label for each row, such as a region or a sex, chosen before looking at the data: the limit is
+            then kept within each group. New rows need no label.
         clusters : array-like of shape (n_samples,), optional
-            A label for each row, such as a patient: rows with the same one depend on each other. They are
-            held out together and count as one observation, so the promise is about the mean over clusters
-            of the share of their rows that differ.
+            A label for each row, such as a patient: rows with the same label are dependent. They are held out
+            together and count as one observation, so the guarantee is about the mean over clusters of the
+            share of their rows that differ.
         """
         from foregone.classifier.fitting import fit
 
@@ -310,24 +309,24 @@ class EarlyStoppingClassifier(EarlyPredictions, SklearnLater):
     # Files -----------------------------------------------------------------------------------
 
     def save(self, path: PathLike) -> None:
-        """Write everything that predicting needs to one file, without pickle; `load` reads it.
+        """Save the fitted classifier to one file, without pickle; `load` reads it.
 
-        Only packed trees can be saved: other voters, and the other steps of a pipeline, are Python objects,
-        for which there is no format but pickle or ``skops.io``.
+        Only packed trees can be saved. Other voters, and the other steps of a pipeline, are Python objects:
+        save these classifiers with ``skops.io`` or pickle.
         """
         check_is_fitted(self)
         classifier_file.write(path, self)
 
     @classmethod
     def load(cls, path: PathLike, *, max_memory: float | None = None) -> EarlyStoppingClassifier:
-        """Read a classifier that `save` wrote. It predicts as the saved one did; it has no estimator to fit.
+        """Load a saved classifier. It predicts as the saved one did, but has no estimator to fit.
 
         Parameters
         ----------
         path : path
-            Of the file.
+            The file to read.
         max_memory : float, optional
-            Bytes that may be used besides 100 times the size of the file; by default 256 MiB.
+            Memory limit in bytes, in addition to 100 times the size of the file; by default 256 MiB.
 
         Raises
         ------
@@ -354,17 +353,17 @@ class EarlyStoppingClassifier(EarlyPredictions, SklearnLater):
         X: Any = None,
         on_alarm: Callable[[Alarm], object] | None = None,
     ) -> Monitor:
-        """Return a monitor that predicts as this classifier does, and tells when its promise ends.
+        """Return a monitor that predicts as this classifier does, and raises an alarm when rows have changed.
 
         Parameters
         ----------
         audit : float, default=0.01
-            Share of rows that everyone is asked about, chosen by a hash of their values.
+            Share of rows on which all voters are asked, chosen by a hash of their values.
         false_alarm : float, default=0.01
-            Probability that an alarm is ever given although nothing has changed.
+            Probability that an alarm is ever raised although nothing has changed.
         X : {array-like, frame} of shape (n_rows, n_features), optional
-            Rows to compare with, such as those of a good week; none that the voters were fitted on, and
-            independent of each other. By default the calibration rows, if the classifier has ``stops_``.
+            Rows to compare with, such as those of a good week: independent of each other, and not rows that
+            the voters were fitted on. By default the calibration rows, if the classifier has ``stops_``.
         on_alarm : callable, optional
             Called with each `foregone.monitoring.Alarm`.
 
@@ -396,7 +395,7 @@ class EarlyStoppingClassifier(EarlyPredictions, SklearnLater):
     def plan(
         self, limits: Iterable[float] | None = None, *, X: Any = None, y: Any = None, **options: Any
     ) -> Plan:
-        """Lay out what each limit on the disagreement or the loss of accuracy would cost; recommend one.
+        """Show the cost of each limit on the disagreement or the loss of accuracy, and recommend one.
 
         Parameters
         ----------
@@ -404,28 +403,28 @@ class EarlyStoppingClassifier(EarlyPredictions, SklearnLater):
             Limits to try; by default 0.1, 0.03, 0.01 and so on to 0.00001, and on the loss of accuracy 0.02,
             0.01, 0.005 and so on to 0.0001.
         X : {array-like, frame} of shape (n_rows, n_features), optional
-            Rows to plan with, none that the voters were fitted on. By default the calibration rows, whose
-            votes are kept; their scores are not, so that they must be given where scores are added up. Plans
-            of scores look at the rows that thresholds are learned from only: fitting with the limit they
-            recommend and the same ``random_state`` is covered by the ``confidence``. Of votes they tell means
-            over random orders, for all limits together; to certify the recommended limit, fit on other rows.
+            Rows to plan with, but not rows that the voters were fitted on. By default the calibration rows,
+            whose votes are stored. Scores are not stored, so give rows if scores are added up. Plans of
+            scores use only the rows that thresholds are learned from: fitting with the recommended limit and
+            the same ``random_state`` is covered by the ``confidence``. Plans of votes show means over random
+            orders, for all limits together; to certify the recommended limit, fit on other rows.
         y : array-like of shape (n_rows,), optional
-            The true labels of ``X``. With them limits are on the loss of accuracy, which takes fewer votes at
-            the same limit. Not where votes among many classes are counted.
+            The true labels of ``X``. With them, limits are on the loss of accuracy, which needs fewer votes
+            for the same limit. Not for counted votes of more than two classes.
         **options
-            ``criterion``, ``confidence``, ``looks`` or ``answer`` other than those it was fitted with, and
+            ``criterion``, ``confidence``, ``looks`` or ``answer`` to replace those it was fitted with, and
             ``worth``; see `foregone.plan`. For scores: ``confidence``, ``looks``, ``worth``, and ``order`` or
             ``answers`` of `foregone.solve_scores`.
 
         Returns
         -------
         Plan
-            ``plan.recommendation`` says in words what to do; ``plan.max_disagreement`` or, with ``y``,
-            ``plan.max_accuracy_loss`` is what to give this classifier.
+            ``plan.recommendation`` is a recommendation in words; ``plan.max_disagreement`` or, with ``y``,
+            ``plan.max_accuracy_loss`` is the recommended limit.
         """
         check_is_fitted(self)
         if y is not None and X is None:
-            raise InvalidInputError("y are the true labels of the rows in X: give X, too")
+            raise InvalidInputError("y must be the true labels of the rows in X, got y without X: give both")
         rows = None if X is None else self._check_rows(X)
         truth = None
         if y is not None:

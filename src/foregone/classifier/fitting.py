@@ -1,4 +1,4 @@
-"""Fitting a classifier: what needs scikit-learn, and is imported when a classifier is first fitted."""
+"""Fit a classifier: the parts that need scikit-learn, imported on the first fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["fit", "set_tags"]
 
 
 def fit(classifier: Any, X: Any, y: Any, sample_weight: Any, groups: Any, clusters: Any) -> None:
-    """Do what `EarlyStoppingClassifier.fit` says."""
+    """Implement `EarlyStoppingClassifier.fit`."""
     settings, model = Settings.of(classifier), GivenModel.of(classifier.estimator)
     settings.check_choices()
     model.check()
@@ -34,13 +34,14 @@ def fit(classifier: Any, X: Any, y: Any, sample_weight: Any, groups: Any, cluste
     if model.is_fitted_already:
         if X is not None and y is not None and _num_samples(y) != _num_samples(X):
             raise InvalidInputError(
-                f"y has {_num_samples(y):,} labels for {_num_samples(X):,} calibration rows"
+                f"y must have one label for each of the {_num_samples(X):,} calibration rows, got "
+                f"{_num_samples(y):,} labels"
             )
         _take_features(classifier, model.knows_features, X)
     elif X is None:
         raise InvalidInputError(
-            "there are no rows to fit the voters on: give X and y, or voters that are fitted already, as "
-            "in early_stop(fitted_forest)"
+            "there are no rows to fit the voters on: give X and y, or fitted voters, as in "
+            "early_stop(fitted_forest)"
         )
     else:
         y = check_labels(y)
@@ -72,13 +73,11 @@ def fit(classifier: Any, X: Any, y: Any, sample_weight: Any, groups: Any, cluste
 
 
 def _take_features(classifier: Any, model: Any, X: Any) -> None:
-    """Take number and names of the features from fitted voters, from X where they do not know."""
+    """Set the number and names of the features from fitted voters, or from X if they do not know them."""
     candidates = model if isinstance(model, list | tuple) else [model]
     source = next((one for one in candidates if hasattr(one, "n_features_in_")), None)
     if source is None and X is None:
-        raise InvalidInputError(
-            "these voters do not know how many features they take: give rows to calibrate on"
-        )
+        raise InvalidInputError("these voters do not state their number of features: give calibration rows")
     if source is None:
         validate_data(classifier, X, skip_check_array=True)
         return
@@ -91,7 +90,7 @@ def _take_features(classifier: Any, model: Any, X: Any) -> None:
 
 
 def set_tags(tags: Any, classifier: Any) -> Any:
-    """Return scikit-learn's tags of a classifier, changed to what its estimator can do."""
+    """Return scikit-learn's tags of a classifier, adapted to the capabilities of its estimator."""
     model = GivenModel.of(classifier.estimator)
     inside = model.inside
     tags.target_tags.required = not model.is_fitted_already
@@ -100,7 +99,7 @@ def set_tags(tags: Any, classifier: Any) -> Any:
         its = get_tags(model.whole if model.transformers else inside).input_tags
         tags.input_tags.allow_nan = its.allow_nan
         tags.input_tags.sparse = its.sparse and not model.will_be_packed
-        # AdaBoost does not ask its members.
+        # AdaBoost does not take these tags from its members.
         if not model.transformers and getattr(inside, "estimator", None) is not None:
             tags.input_tags.sparse &= get_tags(inside.estimator).input_tags.sparse
     return tags

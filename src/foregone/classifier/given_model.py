@@ -1,4 +1,4 @@
-"""GivenModel: a model as a user gives it, what is found inside, and how it is to decide."""
+"""GivenModel: a model as given by the user, the ensemble inside it, and how it decides."""
 
 from __future__ import annotations
 
@@ -46,13 +46,14 @@ from foregone.plurality.lattice import count_states
 
 __all__ = ["GivenModel", "names_of_features", "peel", "unwrap"]
 
-# States of votes among many classes that are counted in a few seconds: with more, the lead alone is followed.
+# Number of states of votes among many classes that can be counted in seconds; with more, only the lead is
+# followed.
 MOST_COUNTED = 250_000
 
 
 @dataclass(frozen=True)
 class GivenModel:
-    """A model as a user gives it, fitted or not, and what is found inside.
+    """A model as given by the user, fitted or not, and the ensemble inside it.
 
     Attributes
     ----------
@@ -61,13 +62,13 @@ class GivenModel:
     inside : object
         The ensemble that is stopped early.
     transformers : list
-        What transforms its rows, first things first.
+        The transformers of its rows, in order.
     is_fitted_already : bool
-        Whether the user says that nothing is to be fitted any more.
+        Whether the user gave a fitted model that must not be fitted again.
     calibrated : CalibratedClassifierCV or None
-        What calibrates the probabilities of the ensemble; None if nothing does.
+        The wrapper that calibrates the probabilities of the ensemble, if any.
     thresholded : FixedThresholdClassifier, TunedThresholdClassifierCV or None
-        What compares these, or those of the ensemble, with a threshold; None if nothing does.
+        The wrapper that compares these probabilities, or those of the ensemble, with a threshold, if any.
     """
 
     whole: Any
@@ -79,7 +80,7 @@ class GivenModel:
 
     @classmethod
     def of(cls, estimator: Any) -> GivenModel:
-        """Look into a model; whether it can be used is for `check` to say."""
+        """Find the ensemble inside a model; `check` tests whether it is supported."""
         is_fitted = isinstance(estimator, FrozenEstimator) or kind_of_model(estimator).is_fitted
         inside, transformers = peel(estimator)
         calibrated = thresholded = None
@@ -96,11 +97,11 @@ class GivenModel:
 
     @property
     def kind(self) -> ModelKind:
-        """What is known of the ensemble inside."""
+        """The kind of the ensemble inside."""
         return kind_of_model(self.inside)
 
     def check(self) -> None:
-        """Raise unless it holds an ensemble whose members can be asked one by one."""
+        """Raise InvalidInputError unless it contains an ensemble whose members can be asked one by one."""
         if self.calibrated is not None:
             check_calibrated(self.calibrated)
         self.kind.check(self.inside)
@@ -111,17 +112,17 @@ class GivenModel:
 
     @property
     def will_be_packed(self) -> bool:
-        """Whether rows go to packed trees as they are given."""
+        """Whether rows go to packed trees without transformation."""
         return self.kind.is_of_trees(self.inside) and not self.transformers
 
     @property
     def is_of_two_classes(self) -> bool:
-        """Whether what is around the ensemble is for two classes only."""
+        """Whether a wrapper around the ensemble supports two classes only."""
         return self.calibrated is not None or self.thresholded is not None
 
     @property
     def knows_features(self) -> Any:
-        """Who has seen the features: not a FixedThresholdClassifier put around a fitted model."""
+        """The model that knows the features: not a FixedThresholdClassifier around a fitted model."""
         whole = self.whole
         while isinstance(whole, WRAPPERS) and not hasattr(whole, "estimator_"):
             whole = unwrap(whole.estimator)
@@ -138,11 +139,11 @@ class GivenModel:
             return self.kind.no_votes(self.inside)
         return (
             "CalibratedClassifierCV calibrates a score",
-            "CalibratedClassifierCV calibrates the score of its ensemble, votes are not what it decides by",
+            "CalibratedClassifierCV calibrates the score of its ensemble and does not decide by votes",
         )
 
     def check_settings(self, settings: Settings, classes: Labels) -> None:
-        """Raise for settings that will make no sense once it is fitted, as far as can be told before."""
+        """Raise InvalidInputError before fitting for settings that are sure to be invalid afterwards."""
         if self.calibrated is not None:
             check_number_of_classes(classes)
         self._check_thresholds(settings, len(classes))
@@ -162,19 +163,19 @@ class GivenModel:
             raise errors[0]
 
     def asked(self, settings: Settings) -> Asked:
-        """Return those who vote in the fitted model, and how.
+        """Return the voters of the fitted model, and how they vote.
 
         Raises
         ------
         InvalidInputError
-            If they cannot vote as they are asked to, or settings make no sense.
+            If they cannot vote as requested, or settings are invalid.
         sklearn.exceptions.NotFittedError
             If one of a list has not been fitted.
         """
         n_classes = self._n_classes()
         self._check_thresholds(settings, n_classes)
         scheme = self.scheme(settings, n_classes)
-        assert scheme is not None  # with members, it can be told
+        assert scheme is not None  # with fitted members, it is known
         ensemble, tell = self.voters(scheme), None
         if self.calibrated is not None:
             tell = calibrate(ensemble, self.calibrated, self.inside)
@@ -182,7 +183,7 @@ class GivenModel:
         threshold = self._threshold(settings)
         if threshold is not None and scheme == "hard":
             if threshold.method == "decision_function":
-                decision_slope(self.inside, 1.0)  # which raises: what it is a sum of are no votes
+                decision_slope(self.inside, 1.0)  # raises, because it is not a sum of votes
             terms["quota"] = threshold.quota(ensemble.n_voters, ensemble.classes.tolist())
         elif threshold is not None or tell is not None:
             if ensemble is self.inside:
@@ -194,20 +195,22 @@ class GivenModel:
         return Asked(ensemble, scheme, settings, terms)
 
     def _check_thresholds(self, settings: Settings, n_classes: int) -> None:
-        """Raise if there are two thresholds, or one of the model's own among more than two classes."""
+        """Raise InvalidInputError for two thresholds, or the model's own with more than two classes."""
         if self.thresholded is None:
             return
         name = type(self.thresholded).__name__
         if settings.threshold is not None:
             raise InvalidInputError(
-                f"this {name} has a threshold already, which is taken from it: give one, so leave out "
-                f"threshold={settings.threshold!r}, or give the estimator inside instead"
+                f"expected one threshold, got threshold={settings.threshold!r} and that of this {name}: "
+                "leave out threshold, or pass the estimator inside instead"
             )
         if n_classes != 2:
-            raise InvalidInputError(f"{name} is for two classes, there are {n_classes}: leave it out")
+            raise InvalidInputError(
+                f"{name} needs exactly 2 classes, got {n_classes}: pass the estimator inside instead"
+            )
 
     def _threshold(self, settings: Settings) -> AnswerThreshold | None:
-        """Return from where on the fitted model says yes; None if the larger of two probabilities wins."""
+        """Return the decision threshold of the fitted model; None if the larger probability wins."""
         if self.thresholded is not None:
             return AnswerThreshold.of_wrapper(self.thresholded)
         if settings.threshold is None:
@@ -215,13 +218,14 @@ class GivenModel:
         return AnswerThreshold(check_threshold(settings.threshold))
 
     def _teller(self, ensemble: Any, threshold: AnswerThreshold) -> Tell:
-        """Return what tells what the ensemble itself tells of both classes, given full sums."""
+        """Return a function that converts full sums to the ensemble's responses for both classes."""
         link = ensemble.link
         if link is None and hasattr(ensemble, "link_as"):
-            link = ensemble.link_as("mean")  # of votes with weights, a share
+            link = ensemble.link_as("mean")  # for weighted votes, a share
         if link is None:
             raise InvalidInputError(
-                "the objective of this model tells no probability that could be compared with a threshold"
+                "the objective of this model gives no probability to compare with a threshold: leave out the "
+                "threshold"
             )
         if threshold.method == "predict_proba":
             return lambda sums: np.stack([1 - link.probability(sums), link.probability(sums)], axis=1)
@@ -229,7 +233,7 @@ class GivenModel:
         return lambda sums: np.outer(sums, [-slope, slope])
 
     def scheme(self, settings: Settings, n_classes: int) -> Scheme | None:
-        """Return what is done with what voters say; None as long as that depends on members yet to come."""
+        """Return the voting scheme; None if it depends on members that are not fitted yet."""
         own: Scheme | None
         voting, no_votes = settings.voting, self._no_votes()
         if isinstance(self.inside, Forest):
@@ -237,11 +241,12 @@ class GivenModel:
             known, needed = ("soft", "PackedForest") if own == "soft" else ("hard", "ScoredForest")
             if voting not in ("auto", known):
                 raise InvalidInputError(
-                    f"voting={voting!r} needs a {needed}, not a {type(self.inside).__name__}"
+                    f"voting={voting!r} needs a {needed}, got a {type(self.inside).__name__}: use "
+                    'voting="auto"'
                 )
             return own
         if voting == "hard" and no_votes is not None:
-            raise InvalidInputError(f'{no_votes[1]}: leave it to voting="auto", which adds them up')
+            raise InvalidInputError(f'{no_votes[1]}: use voting="auto", which adds up scores')
         own_scheme = self.kind.own_scheme
         if settings.threshold is not None or self.thresholded is not None:
             own_scheme = scheme_at_threshold
@@ -258,19 +263,19 @@ class GivenModel:
         return "plurality" if n_states <= MOST_COUNTED or settings.takes_counts else "lead"
 
     def voters(self, scheme: Scheme) -> Any:
-        """Return those who vote, or have a score, in the fitted ensemble: a forest if they are trees."""
+        """Return the voters of the fitted ensemble: a forest if they are trees."""
         return self.kind.voters(self.inside, scheme)
 
     def _n_classes(self) -> int:
-        """Return how many labels the fitted ensemble knows; 2 if it cannot tell."""
+        """Return the number of classes of the fitted ensemble; 2 if it does not state it."""
         first = self.inside[0] if isinstance(self.inside, list | tuple) else self.inside
         labels = getattr(first, "classes_", None)
         return len(labels) if isinstance(labels, np.ndarray) and labels.ndim == 1 else 2
 
     def own_predictions(self, X: Any, threshold: float | None = None) -> Labels | None:
-        """Return what the model itself predicts; None where it has no labels, or no ``predict``.
+        """Return the predictions of the model itself; None if it has no labels or no ``predict``.
 
-        With a threshold, what it predicts is by its probability; None where it tells none.
+        With a threshold they are by its probability; None if it has no probabilities.
         """
         method = "predict" if threshold is None else "predict_proba"
         if is_booster(self.inside) or not hasattr(self.whole, method):
@@ -283,16 +288,16 @@ class GivenModel:
 
 
 def unwrap(estimator: Any) -> Any:
-    """Return what a FrozenEstimator was put around."""
+    """Return the estimator inside a FrozenEstimator."""
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
     return estimator
 
 
 def peel(model: Any) -> tuple[Any, list[Any]]:
-    """Return the ensemble inside a model, fitted or not, and what transforms its rows, first things first.
+    """Return the ensemble inside a model, fitted or not, and the transformers of its rows, in order.
 
-    Looked into are FrozenEstimator, pipelines, and searches for parameters that refit the best.
+    It looks inside FrozenEstimator, pipelines, and parameter searches that refit the best model.
     """
     transformers = []
     while True:
@@ -309,9 +314,9 @@ def peel(model: Any) -> tuple[Any, list[Any]]:
 
 
 def names_of_features(model: Any, X: Any) -> Labels | None:
-    """Return the names that a fitted model knows its features by, or None.
+    """Return the feature names of a fitted model, or None.
 
-    LightGBM makes names up where it was given none, and underscores of spaces; those are found in X again.
+    LightGBM invents names if it got none, and replaces spaces by underscores; these are matched with X.
     """
     names: Any = getattr(model, "feature_names_in_", None)
     if importer_of(model) == "catboost":

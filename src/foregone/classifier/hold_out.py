@@ -1,4 +1,4 @@
-"""Fitting: labels and sizes are checked, rows held out to calibrate on, seeds handed out."""
+"""Preparation for fitting: check labels and sizes, hold out calibration rows, distribute seeds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["check_labels", "check_size", "clone_with_seeds", "hold_out", "losses
 
 
 def check_size(size: Any) -> None:
-    """Raise unless ``size`` is a share between 0 and 1 or a number of rows."""
+    """Raise InvalidInputError unless ``size`` is a share between 0 and 1 or a number of rows."""
     is_share = isinstance(size, float | np.floating) and 0 < size < 1
     is_count = isinstance(size, int | np.integer) and not isinstance(size, bool) and size >= 2
     if not (is_share or is_count):
@@ -33,7 +33,7 @@ def check_size(size: Any) -> None:
 
 
 def check_labels(y: Any) -> npt.NDArray[Any]:
-    """Return labels of two classes or more, one for each row, or raise scikit-learn's error."""
+    """Return the labels of the rows. Raises scikit-learn's error unless there are two or more classes."""
     if y is None:
         raise InvalidInputError(
             "This EarlyStoppingClassifier estimator requires y to be passed, but the target y is None."
@@ -43,9 +43,7 @@ def check_labels(y: Any) -> npt.NDArray[Any]:
     kind = type_of_target(labels, input_name="y", raise_unknown=True)
     if kind not in ("binary", "multiclass"):
         unknown = "Unknown label type: continuous. " if kind.startswith("continuous") else ""
-        raise InvalidInputError(
-            f"{unknown}A target of one class for each row is needed. The type of the target is {kind}."
-        )
+        raise InvalidInputError(f"{unknown}Expected one class for each row, got a target of type {kind}.")
     if len(np.unique(labels)) < 2:
         raise InvalidInputError(
             "This classifier needs samples of at least 2 classes in the data, but the data contains only one "
@@ -55,28 +53,31 @@ def check_labels(y: Any) -> npt.NDArray[Any]:
 
 
 def losses_of(y: Any, X: Any, classes: npt.NDArray[Any], terms: Terms) -> RowLosses:
-    """Return what other answers than those of everyone lose, given the true labels of calibration rows."""
+    """Return the losses of answers that differ from the full vote, given true labels of calibration rows."""
     if y is None:
         raise InvalidInputError(
-            "max_accuracy_loss needs the true labels of the calibration rows, and y is None: give them, "
-            "early_stop(model, X_calibration, y_calibration, max_accuracy_loss=...), or limit the "
-            "disagreement, which needs no labels: max_disagreement"
+            "max_accuracy_loss needs the true labels of the calibration rows, got y=None: give them, "
+            "early_stop(model, X_calibration, y_calibration, max_accuracy_loss=...), or use "
+            "max_disagreement, which needs no labels"
         )
     costs = None if terms["costs"] is None else check_costs(terms["costs"], len(classes))
     return RowLosses(terms["loss"], true_classes(y, X, classes), costs)
 
 
 def true_classes(y: Any, X: Any, classes: npt.NDArray[Any]) -> IntArray:
-    """Return the numbers of the true classes of rows. Raises InvalidInputError if a label is not a class."""
+    """Return the true class numbers of rows. Raises InvalidInputError if a label is not a class."""
     labels: npt.NDArray[Any] = column_or_1d(y, warn=True)
     check_array(labels, ensure_2d=False, dtype=None, input_name="y")
     if len(labels) != _num_samples(X):
-        raise InvalidInputError(f"y has {len(labels):,} labels for {_num_samples(X):,} calibration rows")
+        raise InvalidInputError(
+            f"y must have one label for each of the {_num_samples(X):,} calibration rows, got "
+            f"{len(labels):,} labels"
+        )
     unknown = np.setdiff1d(labels, classes)
     if len(unknown):
         raise InvalidInputError(
-            f"the calibration labels hold {unknown.tolist()[0]!r}, which is not one of the model's classes "
-            f"{classes.tolist()}: leave such rows out, or spell labels as the model does"
+            f"calibration labels must be among the model's classes {classes.tolist()}, got "
+            f"{unknown.tolist()[0]!r}: leave out such rows, or use the model's labels"
         )
     return numbers_of(labels, classes)
 
@@ -89,9 +90,9 @@ def hold_out(
     sample_weight: Any = None,
     clusters: IntArray | None = None,
 ) -> tuple[dict[str, Any], Any, IntArray]:
-    """Split rows at random into what is given to ``fit``, by name, and those to calibrate on, with numbers.
+    """Split rows at random into arguments of ``fit``, by name, and calibration rows, with their indices.
 
-    Not each class in proportion: a plain random sample is what a confidence is proven for. Clusters stay
+    It is not stratified, because the proof of the confidence needs a simple random sample. Clusters stay
     together.
     """
     parts = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
@@ -113,15 +114,15 @@ def hold_out(
             raise ValueError(f"none of the other {len(fitting['y'])} is of class {missing.tolist()[0]!r}")
     except ValueError as error:
         raise InvalidInputError(
-            f"cannot hold out calibration_size={calibration_size!r} of n_samples={n_samples} and leave "
-            f"every class to fit on ({error}). Give more rows, or calibrate on rows of your own: "
+            f"cannot hold out calibration_size={calibration_size!r} of n_samples={n_samples} and keep rows "
+            f"of every class to fit on ({error}). Give more rows, or calibrate on separate rows: "
             "EarlyStoppingClassifier(FrozenEstimator(fitted)).fit(X_calibration)."
         ) from error
     return fitting, _safe_indexing(parts["X"], held_out), held_out
 
 
 def clone_with_seeds(estimator: Any, rng: np.random.RandomState | None) -> Any:
-    """Return an unfitted copy; with ``rng``, every random_state in it that is None is drawn from there."""
+    """Return an unfitted copy; with ``rng``, it draws every random_state that is None."""
     copy = clone(estimator)
     if rng is not None:
         unset = {

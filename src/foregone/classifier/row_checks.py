@@ -1,4 +1,4 @@
-"""Rows that a classifier is given: checked in scikit-learn's words, and as little as speed allows."""
+"""Checks of the rows given to a classifier, with scikit-learn's messages and little overhead."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["frame_values", "is_plain", "refuse", "validated", "warn_of_no_names"
 
 
 def is_plain(X: Any, n_features: int) -> bool:
-    """Whether a forest's kernels can take X as it is; they look at the values on the way."""
+    """Whether a forest's kernels can use X as it is; they check the values while running."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
@@ -30,10 +30,10 @@ def is_plain(X: Any, n_features: int) -> bool:
 
 
 def frame_values(X: Any, names: list[str], rows: RowFormat) -> npt.NDArray[Any] | None:
-    """Return the values of a pandas or polars frame as scikit-learn would convert them, only faster.
+    """Return the values of a pandas or polars frame as scikit-learn converts them, but faster.
 
-    None if this is for scikit-learn to do: where X is no frame, has other columns than ``names`` or has them
-    in another order, or holds something else than plain numbers.
+    None if scikit-learn must convert it: if X is not a frame, has other columns than ``names`` or another
+    order, or contains anything but plain numbers.
     """
     if not (hasattr(X, "to_numpy") and hasattr(X, "columns")) or len(X) == 0:
         return None
@@ -49,9 +49,9 @@ def frame_values(X: Any, names: list[str], rows: RowFormat) -> npt.NDArray[Any] 
 
 
 def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
-    """Return X in a form that the ensemble can be run on, or raise scikit-learn's error for it."""
+    """Return X in a form that the ensemble can run on. Raises scikit-learn's error if X is invalid."""
     if isinstance(X, Columns):
-        return X  # without names that could be checked; the forest looks at the rest
+        return X  # has no names to check; the forest checks the rest
     from sklearn.utils.validation import validate_data
 
     become_estimators()
@@ -61,7 +61,7 @@ def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
         X = validate_data(classifier, X, reset=False, skip_check_array=True)
         return X if hasattr(X, "shape") else np.asarray(X)
     if ensemble.columns is None and hasattr(X, "columns"):
-        # Voters may pick columns by name, and know themselves what they can take.
+        # Voters may pick columns by name, and check themselves what they can take.
         return validate_data(classifier, X, reset=False, skip_check_array=True)
     X = validate_data(classifier, X, reset=False, dtype=None, accept_sparse="csr", ensure_all_finite=False)
     ensemble.refuse_values(X)
@@ -74,9 +74,9 @@ def _for_forest(classifier: Any, X: Any, forest: Any) -> Any:
     finite: bool | str = "allow-nan" if forest.takes_missing else True
     is_frame = hasattr(X, "columns")
     if not is_frame and forest.rows.encodes_arrays and np.asarray(X).dtype.kind in "OUS":
-        X, is_frame = np.asarray(X, dtype=object), True  # of columns of several types, all the same
+        X, is_frame = np.asarray(X, dtype=object), True  # treated as a frame with columns of several types
     if is_frame and forest.rows.category_values is not None:
-        # Categories by name become numbers in the forest itself.
+        # The forest itself turns named categories into numbers.
         return validate_data(classifier, X, reset=False, skip_check_array=True)
     finite = False if forest.rows.takes_infinite else finite
     narrow = forest.rows.key_bits == 32 if is_frame else forest.rows.array_type == FLOAT32
@@ -85,7 +85,7 @@ def _for_forest(classifier: Any, X: Any, forest: Any) -> Any:
 
 
 def refuse(classifier: Any, X: Any, ensemble: Any, error: InvalidInputError) -> NoReturn:
-    """Raise scikit-learn's own error for rows that the ensemble could not take, or else the given one."""
+    """Raise scikit-learn's error for rows that the ensemble cannot use, or else the given error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         validated(classifier, X, ensemble)
@@ -93,7 +93,7 @@ def refuse(classifier: Any, X: Any, ensemble: Any, error: InvalidInputError) -> 
 
 
 def warn_of_no_names(classifier: Any) -> None:
-    """Warn, as scikit-learn does, that X has no names where the voters were fitted with names."""
+    """Warn, as scikit-learn does, if X has no feature names but the voters were fitted with names."""
     name = type(classifier).__name__
     warnings.warn(
         f"X does not have valid feature names, but {name} was fitted with feature names", stacklevel=4

@@ -1,8 +1,8 @@
-"""SklearnLater: scikit-learn's base classes, which a classifier gets when scikit-learn is first needed.
+"""SklearnLater: adds scikit-learn's base classes to a classifier when scikit-learn is first needed.
 
-A saved classifier is loaded and predicts without scikit-learn, whose import takes longer than all the rest.
-The classes are there from the beginning where scikit-learn was imported before; else from the first fit, or
-from when anything is asked for that is scikit-learn's, such as ``get_params`` or ``score``.
+A saved classifier loads and predicts without scikit-learn, whose import takes longer than everything else.
+The base classes are added at once if scikit-learn is already imported; otherwise at the first fit, or at the
+first use of a scikit-learn method such as ``get_params`` or ``score``.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _LOCK = Lock()
 
 
 class _NoBases:
-    """Stands between a class and ``object``: without it, Python would not let a class change its bases."""
+    """A class between a class and ``object``; without it, Python does not allow changing bases."""
 
 
 class SklearnLater(_NoBases):
-    """What `EarlyStoppingClassifier` inherits from: nothing at first, then an estimator's base classes."""
+    """Base of `EarlyStoppingClassifier`: has no bases at first, and later those of an estimator."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if cls.__module__.partition(".")[0] != __name__.partition(".")[0]:
-            become_estimators()  # whoever derives from our class means an estimator
+            become_estimators()  # a subclass of the classifier needs to be an estimator
 
     def __getattr__(self, name: str) -> Any:
         is_of_python = name.startswith("__") and not name.startswith("__sklearn")
@@ -38,9 +38,9 @@ class SklearnLater(_NoBases):
 
 
 def become_estimators(*, if_imported: bool = False) -> bool:
-    """Give `SklearnLater` the base classes of a scikit-learn estimator; return False if it has them.
+    """Give `SklearnLater` the base classes of a scikit-learn estimator; return False if it has them already.
 
-    With ``if_imported``, only if scikit-learn has been imported already.
+    With ``if_imported``, only if scikit-learn is already imported.
     """
     if if_imported and "sklearn.base" not in sys.modules:
         return False
@@ -57,19 +57,19 @@ def become_estimators(*, if_imported: bool = False) -> bool:
 
 
 class available_if:  # noqa: N801  # a decorator, as scikit-learn's of the same name
-    """Make a method look absent where a condition does not hold.
+    """Hide a method unless a condition holds.
 
     Parameters
     ----------
     condition : callable
-        Given the object, says whether it has the method.
+        Takes the object and returns whether it has the method.
     """
 
     def __init__(self, condition: Callable[[Any], bool]) -> None:
         self._condition = condition
 
     def __call__(self, method: Callable[..., Any]) -> available_if:
-        """Take the method."""
+        """Wrap the method."""
         self._method = method
         self.__doc__ = method.__doc__
         self.__name__: str = method.__name__
@@ -84,7 +84,7 @@ class available_if:  # noqa: N801  # a decorator, as scikit-learn's of the same 
 
 
 def check_is_fitted(classifier: Any) -> None:
-    """Raise scikit-learn's NotFittedError unless a classifier was fitted."""
+    """Raise scikit-learn's NotFittedError unless the classifier is fitted."""
     if "ensemble_" not in vars(classifier):
         _raise_not_fitted(classifier)
 
@@ -98,7 +98,7 @@ def _raise_not_fitted(classifier: Any) -> Never:
 
 
 def n_threads_of(n_jobs: int | None) -> int:
-    """Return the number of threads that ``n_jobs`` stands for, as joblib has it."""
+    """Return the number of threads for ``n_jobs``, as in joblib."""
     if n_jobs == 1 or (n_jobs is None and "joblib" not in sys.modules):  # a context would be joblib's
         return 1
     from joblib import effective_n_jobs

@@ -1,4 +1,4 @@
-"""SummedScores: scores are added up in one order, and thresholds that were certified say when to stop."""
+"""SummedScores: add up scores in one order, and stop by certified thresholds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = ["SummedScores", "answers_of"]
 
 @dataclass(frozen=True, eq=False)
 class SummedScores:
-    """Voters whose scores are added up, and when to stop asking them; see `Decider`."""
+    """Voters with scores, and when to stop asking them; see `Decider`."""
 
     ensemble: Any
     terms: Terms
@@ -67,43 +67,42 @@ class SummedScores:
 
     @property
     def scheme(self) -> Literal["lead", "soft"]:
-        """What is done with what voters say, as files have it."""
+        """The voting scheme, as named in files."""
         return "lead" if self.ensemble.adds_votes else "soft"
 
     # Making one ------------------------------------------------------------------------------
 
     @staticmethod
     def check(settings: Settings, scheme: Scheme, classes: Labels, n_voters: int) -> Terms:
-        """Return what is to be solved, or raise for settings that only make sense where votes are counted."""
+        """Return the terms to solve for. Raises InvalidInputError for settings of counted votes."""
         is_many = len(classes) > 2
-        instead = 'Where the estimator has votes to count, voting="hard" counts them.'
+        instead = 'If the estimator has votes, voting="hard" counts them.'
         if scheme == "lead":
             instead = (
-                f"The votes of {n_voters} voters among {len(classes)} classes are too many to be counted in "
-                "every way they can be split: fewer voters can be."
+                f"The votes of {n_voters} voters among {len(classes)} classes can be split in too many ways "
+                "to be counted: use fewer voters to count votes."
             )
         terms = (settings.for_one_limit if is_many else settings.for_two_classes)(classes, n_voters)
         terms["quota"] = None  # a threshold shifts the start of the sum
         if not traits_of(terms["criterion"]).bounds_the_mean:
             raise InvalidInputError(
                 f"criterion={settings.criterion!r} bounds the disagreement for every number of yes votes, "
-                'and scores have none: use "minimean", which bounds the mean over rows. ' + instead
+                'but scores have no votes: use "minimean", which bounds the mean over rows. ' + instead
             )
         if settings.answer != "majority":
             raise InvalidInputError(
-                f"answer={settings.answer!r} is for votes: a sum of scores that stops answers by the "
-                'threshold it passed. Use "majority", the default. ' + instead
+                f"answer={settings.answer!r} is for counted votes: a sum of scores answers by the threshold "
+                'that it passed. Use "majority", the default. ' + instead
             )
         if settings.confidence is None:
             raise InvalidInputError(
-                "confidence=None takes the distribution of votes for known, and scores have no such "
-                "distribution: their limit is certified on rows, always at a confidence such as 0.95. "
-                + instead
+                "confidence must be a number such as 0.95 for scores, got None: their limit is certified on "
+                "rows, at a confidence. " + instead
             )
         if settings.order in ("dealt", "per_row"):
             raise InvalidInputError(
-                f"order={settings.order!r} is for votes: scores are added up in the one order in which the "
-                'limit was certified. Use order="auto" or "optimized". ' + instead
+                f"order={settings.order!r} is for counted votes: scores are added up in the single order in "
+                'which the limit was certified. Use order="auto" or "optimized". ' + instead
             )
         return terms
 
@@ -113,15 +112,15 @@ class SummedScores:
     ) -> SummedScores:
         """Learn thresholds on one half of the rows and certify them on the other.
 
-        Answers are compared with ``own``, or with the full sum where ``own`` is None. If nothing can be
-        certified, it stops only where the voters not yet asked cannot change the answer; where a score is not
-        a number, or outside of what its voter can give, everyone is asked.
+        Answers are compared with ``own``, or with the full sum if ``own`` is None. If nothing can be
+        certified, it stops only if the voters not yet asked cannot change the answer. If a score is not a
+        number, or outside the bounds of its voter, all voters are asked.
         """
         ensemble, _, settings, terms = asked
         rows, own, labels, losses = calibration
         scores = scores_of(ensemble, rows)
         own_answers = None if own is None else answers_of(own, ensemble.classes)
-        # Votes are held against the full vote, which may not be how the model itself decides.
+        # Votes are compared with the full vote, which may not be how the model itself decides.
         held_against = None if ensemble.adds_votes else own_answers
         bounds, order = known_bounds(ensemble, scores), first_order(ensemble, seed)
         try:
@@ -146,8 +145,8 @@ class SummedScores:
                 raise
             strategy = _curtailed(ensemble, bounds, order, terms, str(error))
             warnings.warn(
-                f"{strategy.stops_in_words}: {error}. A larger calibration_size, or calibration rows of your "
-                "own for an estimator that is fitted already, may help.",
+                f"{error}. For more calibration rows raise calibration_size, or calibrate a fitted estimator "
+                f"on your own rows. For now, {strategy.stops_in_words}.",
                 CannotCertifyWarning,
                 stacklevel=4,
             )
@@ -163,7 +162,7 @@ class SummedScores:
             rounding = float(np.mean(full != right))
         wrong = float(np.mean(answers != right))
         certificate, judged = strategy.certificate, None
-        if certificate is not None:  # rows that it was not learned from
+        if certificate is not None:  # the certification rows
             judged = labels.split(len(full), share_to_learn_from(losses), np.random.default_rng(seed))[1]
         return cls(
             ensemble,
@@ -181,7 +180,7 @@ class SummedScores:
 
     @classmethod
     def curtail(cls, asked: Asked, *, seed: int) -> SummedScores:
-        """Stop only where the voters not yet asked cannot change the answer, by the scores they can give."""
+        """Stop only if the voters not yet asked cannot change the answer, by the bounds of their scores."""
         ensemble, _, settings, terms = asked
         order, reason = first_order(ensemble, seed), "no calibration rows were given"
         strategy = _curtailed(ensemble, ensemble.score_bounds, order, terms, reason)
@@ -189,7 +188,7 @@ class SummedScores:
         return cls(ensemble, terms, strategy, seed, settings.order, promise, n_voters)
 
     def attributes(self) -> dict[str, Any]:
-        """Return the fitted attributes of a classifier that depend on how it decides."""
+        """Return the fitted attributes that are specific to scores."""
         certificate = self.strategy.certificate
         by_side = None if certificate is None else certificate.bound_by_class
         classes = self.ensemble.classes.tolist()
@@ -216,11 +215,11 @@ class SummedScores:
 
     @property
     def how(self) -> dict[str, Any]:
-        """How the ensemble's ``run`` is asked besides by a strategy: nothing else is to be said."""
+        """Arguments of the ensemble's ``run`` besides the strategy: none."""
         return {}
 
     def run(self, rows: Any, n_threads: int, *, early: bool, **where: Any) -> Any:
-        """Return class numbers, how many were asked, and the sum of their scores."""
+        """Return class numbers, the numbers of voters asked, and the sums of their scores."""
         return self.ensemble.run(rows, self.strategy if early else None, n_threads=n_threads, **where)
 
     def run_one(self, x: npt.NDArray[Any]) -> Any:
@@ -228,41 +227,44 @@ class SummedScores:
         return self.ensemble.run_one(x, self.strategy)
 
     def full_votes(self, rows: Any, n_threads: int, **where: Any) -> npt.NDArray[np.int32]:
-        """Return how many of all voters are for each of many classes; raise if scores are no votes."""
+        """Return the votes of all voters for each class. Raises InvalidInputError if scores are not votes."""
         if self.ensemble.adds_votes:
             scores = to_host(self.run(rows, n_threads, early=False, **where).score)
             counts: npt.NDArray[np.int32] = np.rint(scores).astype(np.int32)
             return counts
         raise InvalidInputError(
-            "there are no votes to count, scores are added up here: ensemble_.full_scores(X) has the sums"
+            "this classifier adds up scores, so it has no votes to count: use ensemble_.full_scores(X) for "
+            "the sums"
         )
 
     def probability(self, rows: Any, n_threads: int, **where: Any) -> FloatArray:
-        """Return the probability of each class that the sum of all scores tells."""
+        """Return the probability of each class from the sum of all scores."""
         link = self.ensemble.link
         if link is None:
-            raise InvalidInputError("the objective of this model tells no probability, only a score")
+            raise InvalidInputError(
+                "the objective of this model gives no probability, only a score: use ensemble_.full_scores(X)"
+            )
         scores = to_host(self.run(rows, n_threads, early=False, **where).score)
         told: FloatArray = link.probability(scores)
         return told if told.ndim == 2 else np.stack([1 - told, told], axis=1)
 
     @property
     def tells_probability(self) -> bool:
-        """Whether there is one even if the estimator has no ``predict_proba``."""
+        """Whether probabilities exist even if the estimator has no ``predict_proba``."""
         return self.ensemble.link is not None
 
     def plan(self, limits: Any, rows: Any, truth: IntArray | None, options: dict[str, Any]) -> Plan:
-        """Lay out what each limit costs, on rows that must be given: scores are not kept."""
+        """Return the cost of each limit, on given rows, because scores are not stored."""
         if rows is None:
             raise InvalidInputError(
-                "scores of the calibration rows are not kept, so give rows to plan with, such as the "
-                "calibration rows: plan(X=X_calibration)"
+                "a plan for scores needs rows, because scores of the calibration rows are not stored: give "
+                "rows, plan(X=X_calibration)"
             )
         in_clusters = self.promise.in_clusters
         if in_clusters and options.get("clusters") is None:
             raise InvalidInputError(
-                "this classifier was calibrated on rows in clusters, which stay together when rows are "
-                "divided: give those of these rows too, plan(X=X_calibration, clusters=...)"
+                "this classifier was calibrated on rows in clusters, so a plan needs the clusters of its "
+                "rows: give them, plan(X=X_calibration, clusters=...)"
             )
         scores = scores_of(self.ensemble, rows)
         adding: dict[str, Any] = {
@@ -289,7 +291,7 @@ class SummedScores:
     # Files -----------------------------------------------------------------------------------
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        """Return what a file holds of it, for a forest."""
+        """Return the fields and arrays for a file, for a forest."""
         forest_fields, arrays = self.ensemble.to_parts()
         fields = {
             "forest": forest_fields,
@@ -308,7 +310,7 @@ class SummedScores:
 
     @classmethod
     def from_parts(cls, fields: Fields, arrays: Arrays, scheme: Scheme) -> SummedScores:
-        """Check what `to_parts` gave, every part alone and against the others."""
+        """Make it from the parts of a file, with checks of each part and of their consistency."""
         forest = ScoredForest.from_parts(fields.section("forest"), arrays)
         if "link" in fields:  # where files had it before version 3
             forest.link = Link.from_fields(fields.section("link"))
@@ -322,7 +324,7 @@ class SummedScores:
         if order not in ("auto", "shared", "optimized"):
             raise fields.error("order", 'must be "auto", "shared" or "optimized"')
         terms = read_terms(fields, forest.n_steps, len(forest.classes))
-        # Files from before there were promises: what is not certified there asks everyone.
+        # In files from before promises existed, strategies without a certificate ask all voters.
         known, certificate, n_voters = "promise" in fields, strategy.certificate, float(forest.n_voters)
         votes = n_voters if certificate is None else certificate.mean_asked
         return cls(
@@ -352,7 +354,7 @@ def answers_of(labels: Labels, classes: Labels) -> npt.NDArray[Any]:
 def _curtailed(
     ensemble: Any, bounds: FloatArray | None, order: IntArray, terms: Terms, reason: str
 ) -> ScoreStrategy:
-    """Return the strategy that stops only where the answer is certain, and why it does no better."""
+    """Return the strategy that stops only if the answer is certain, with the reason for using it."""
     how: dict[str, Any] = {
         "order": order,
         "start": ensemble.start,
@@ -365,7 +367,7 @@ def _curtailed(
 
 
 def _promise(strategy: ScoreStrategy, terms: Terms) -> Promise:
-    """Return what a strategy guarantees that is certified, or else stops only where the answer is certain."""
+    """Return the promise of a strategy that is certified or stops only if the answer is certain."""
     if strategy.certificate is None:
         return Promise.certain(terms["max_disagreement"])
     return strategy.certificate.promise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import scipy  # whose parts are loaded when first used, and take a while
+import scipy  # its submodules are imported on first use, because that is slow
 
 from foregone.forest import Forest
 
@@ -13,16 +13,16 @@ __all__ = ["Transformed"]
 
 
 class Transformed:
-    """An ensemble that is asked about what transformers make of the rows.
+    """An ensemble behind transformers, which runs on transformed rows.
 
-    All else that is known of the ensemble, such as its classes, is known of this.
+    All other attributes, such as the classes, are those of the ensemble.
 
     Parameters
     ----------
     transformers : sequence of fitted transformers
-        Each is given what the one before it returned.
+        Each gets the output of the one before it.
     ensemble : PackedForest, PluralityForest, ScoredForest, Voters, PluralityVoters or ScoreVoters
-        What is asked.
+        The ensemble to run.
     """
 
     columns = None  # the first transformer picks columns itself
@@ -32,7 +32,7 @@ class Transformed:
         self.ensemble = ensemble
 
     def __getattr__(self, name: str) -> Any:
-        if name == "ensemble" or name.startswith("__"):  # while a copy is made there is none yet
+        if name == "ensemble" or name.startswith("__"):  # not set yet while copying
             raise AttributeError(name)
         return getattr(self.ensemble, name)
 
@@ -41,7 +41,7 @@ class Transformed:
         return f"<{', '.join(names)}, then {self.ensemble!r}>"
 
     def transform(self, X: Any) -> Any:
-        """Return rows as the ensemble takes them; packed trees take no sparse ones."""
+        """Return rows in a form for the ensemble; dense for packed trees."""
         for transformer in self.transformers:
             X = transformer.transform(X)
         if isinstance(self.ensemble, Forest):
@@ -53,19 +53,19 @@ class Transformed:
         return check_array(X, dtype=None, accept_sparse="csr", ensure_all_finite=False)
 
     def votes(self, X: Any, **options: Any) -> Any:
-        """Return what the ensemble's ``votes`` are."""
+        """Return the ensemble's ``votes`` on the transformed rows."""
         return self.ensemble.votes(self.transform(X), **options)
 
     def scores(self, X: Any) -> Any:
-        """Return what the ensemble's ``scores`` are."""
+        """Return the ensemble's ``scores`` on the transformed rows."""
         return self.ensemble.scores(self.transform(X))
 
     def compact_scores(self, X: Any) -> Any:
-        """Return what the ensemble's ``compact_scores`` are."""
+        """Return the ensemble's ``compact_scores`` on the transformed rows."""
         return self.ensemble.compact_scores(self.transform(X))
 
     def full_scores(self, X: Any) -> Any:
-        """Return what the ensemble's ``full_scores`` are."""
+        """Return the ensemble's ``full_scores`` on the transformed rows."""
         return self.ensemble.full_scores(self.transform(X))
 
     def run(self, X: Any, strategy: Any, **options: Any) -> Any:
@@ -74,6 +74,6 @@ class Transformed:
 
 
 def _names(transformer: Any) -> list[str]:
-    """Return the kinds of the steps of a pipeline, or of a single transformer."""
+    """Return the type names of the steps of a pipeline, or of a single transformer."""
     steps = getattr(transformer, "steps", [("", transformer)])
     return [step if isinstance(step, str) else type(step).__name__ for _, step in steps]

@@ -1,7 +1,7 @@
-"""Votes for two classes, or for many: all that differs where they are counted.
+"""Differences between counting votes of two classes and of many.
 
-Between two classes a row's votes are the number of yes, and a solution is optimal. Among many they are a
-number for each class, and the strategy is one that also settles ties.
+For two classes the votes of a row are the number of yes votes, and the solution is optimal. For many they are
+one number for each class, and the strategy also breaks ties.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from foregone.votes import VoteDistribution
 
 __all__ = ["Kept", "ManyClassVotes", "SeenVotes", "Solved", "TwoClassVotes", "two_or_many"]
 
-# By what limits are lowered until the calibration rows keep theirs, and those for each class are raised.
+# Factors by which limits are lowered until the calibration rows keep theirs, and limits by class are raised.
 LOWERED, RAISED = 0.97 ** np.arange(1, 100), 1.1 ** np.arange(1, 30)
 
 
 class Solved(NamedTuple):
-    """When to stop, what that is a solution of where it is known, and the votes asked on average."""
+    """A strategy, its solution if known, and the mean number of votes asked."""
 
     strategy: StoppingStrategy | PluralityStrategy
     solution: Solution | PluralitySolution | None
@@ -63,7 +63,7 @@ class Solved(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What a file holds: when to stop, what was to be solved, and how votes were spread where it is known."""
+    """The content of a file: the strategy, the terms, and the distribution of votes if known."""
 
     solved: Solved
     terms: Terms
@@ -71,61 +71,61 @@ class Kept(NamedTuple):
 
 
 class SeenVotes(Protocol):
-    """Rows that were voted on."""
+    """Rows with votes."""
 
     @property
     def counts(self) -> Any:
-        """Votes of everyone."""
+        """Votes of all voters."""
 
     @property
     def losses(self) -> RowLosses:
-        """What other answers than those of everyone lose."""
+        """The loss of answers that differ from the full vote."""
 
 
 class TwoClassVotes:
-    """How votes between two classes are counted."""
+    """Counting of votes of two classes."""
 
     forest = PackedForest
 
     def step(self, n_voters: int) -> float:
-        """Return the factor from rung to rung of a ladder: large where solving takes its time."""
+        """Return the factor between rungs of a ladder; larger if solving is slow."""
         return 1.05 if n_voters <= 300 else 1.15 if n_voters <= 1_000 else 1.5
 
     def terms(self, settings: Settings, classes: Labels, n_voters: int) -> Terms:
-        """Return what is to be solved, or raise for settings that have no meaning here."""
+        """Return the terms to solve for. Raises InvalidInputError for settings that do not apply here."""
         return settings.for_two_classes(classes, n_voters)
 
     def counts(self, said: npt.NDArray[Any], n_classes: int) -> npt.NDArray[np.int64]:
-        """Return how many voters say yes, for each row, given what each says."""
+        """Return the number of yes votes of each row, given the single votes."""
         counts: npt.NDArray[np.int64] = np.asarray(said, np.bool_).sum(axis=1)
         return counts
 
     def full_answers(self, counts: npt.NDArray[Any], n_voters: int, terms: Terms) -> IntArray:
-        """Return the numbers of the classes that everyone together answers."""
+        """Return the class numbers of the full votes."""
         return np.asarray(counts >= check_quota(terms["quota"], n_voters), np.int64)
 
     def ask_all(self, n_voters: int, terms: Terms) -> StoppingStrategy | None:
-        """Return what asks everyone: None for a majority."""
+        """Return the strategy that asks all voters: None for a majority."""
         return None if terms["quota"] is None else _ask_all(n_voters, terms["quota"])
 
     def shares(self, counts: npt.NDArray[Any], n_voters: int) -> FloatArray:
-        """Return the share of the votes that each class has, for each row."""
+        """Return the share of votes of each class, for each row."""
         yes = counts / n_voters
         return np.stack([1 - yes, yes], axis=1)
 
     def solve(self, seen: SeenVotes, n_voters: int, terms: Terms, least_value: float = 0.0) -> Solved:
-        """Find when to stop, given the votes of everyone on rows like those to come.
+        """Find when to stop, given full votes on rows like those to come.
 
         Parameters
         ----------
         seen : SeenVotes
-            The votes, and what disagreements lose.
+            The votes, and the losses of disagreements.
         n_voters : int
             Number of voters.
         terms : Terms
-            What is to be kept.
+            The limits and other terms.
         least_value : float
-            The least that a disagreement is taken to lose, whatever the rows say.
+            The least assumed loss of a disagreement.
         """
         asked = solver_terms(terms)
         if seen.losses.truth is None:
@@ -137,11 +137,11 @@ class TwoClassVotes:
         return self._solved(solve_labelled(labelled, limits, least_value=least_value, **how))
 
     def solve_labelled(self, seen: SeenVotes, n_voters: int, terms: Terms) -> Solved:
-        """Find when to stop such that the loss on these very rows keeps the limits.
+        """Find when to stop such that the loss on these rows keeps the limits.
 
-        What is solved for are values, smoothed over numbers of votes, that count losses and no gains. So the
-        limits that are solved for are lowered until the rows themselves keep theirs; with a limit for each
-        class, where gains make up for much, they are raised as long as the rows do.
+        The problem is solved for values that are smoothed over numbers of votes and count losses only. So its
+        limits are lowered until the rows themselves keep theirs. With a limit for each class, gains offset
+        much of the loss, so its limits are raised as long as the rows keep theirs.
         """
         limits = Limits.of(terms["max_disagreement"])
         assert seen.losses.truth is not None
@@ -168,10 +168,10 @@ class TwoClassVotes:
     def ladder(
         self, learning: SeenVotes, n_voters: int, terms: Terms, boldness: FloatArray
     ) -> Callable[[int], Solved]:
-        """Return what gives the optimum for each share of the limits, by number; each is solved once.
+        """Return a function from the number of a rung to the optimum for its share of the limits, cached.
 
-        Learning rows may be few, so each limit is kept with an even chance, and disagreements that seem to
-        lose nothing are taken to lose a little: the promise does not depend on it.
+        Learning rows may be few, so each limit is solved at a confidence of one half, and disagreements
+        without an observed loss get a small one. The guarantee does not depend on this.
         """
         limits = Limits.of(terms["max_disagreement"])
 
@@ -184,7 +184,7 @@ class TwoClassVotes:
         return rung
 
     def curtailed(self, n_voters: int, n_classes: int, terms: Terms) -> Solved:
-        """Stop only where the rest cannot change the answer; how many that asks is not known."""
+        """Stop only if the rest cannot change the answer; the mean number asked is not known."""
         strategy = curtailment(n_voters, looks=terms["looks"], quota=terms["quota"])
         return Solved(strategy, None, float(n_voters))
 
@@ -193,15 +193,15 @@ class TwoClassVotes:
         return Solved(solution.strategy, solution, mean.expected_votes)
 
     def votes(self, counts: npt.NDArray[Any], n_voters: int) -> VoteDistribution:
-        """Return how votes are spread."""
+        """Return the distribution of votes."""
         return VoteDistribution.from_yes_counts(counts, n_voters)
 
     def risk_by_side(self, strategy: Any, votes: Any, terms: Terms) -> dict[str, float]:
-        """Return what limits for each class would bound, whatever the strategy was solved for.
+        """Return the risk that limits by class would bound, for any strategy.
 
-        Given that the full vote is for the class: the mean disagreement for minimean, with a confidence the
-        largest mean that the confidence leaves possible; the worst for the other criteria, and for a class
-        never seen.
+        Among rows with this full vote: the mean disagreement for minimean, with a confidence the worst-case
+        mean over all distributions consistent with the data; the worst for the other criteria, and for a
+        class without rows.
         """
         each: SolverTerms = {**solver_terms(terms), "max_disagreement": Limits.for_each(1.0).given}
         problem = Problem.check(votes_or_n_voters=votes, **each)
@@ -209,7 +209,7 @@ class TwoClassVotes:
         return {str(budget.side): budget.risk(disagreement) for budget in problem.budgets}
 
     def to_fields(self, solved: Solved, votes: Any) -> dict[str, Any]:
-        """Return the fields of a file: a strategy alone where it is no solution."""
+        """Return the fields of a file: a strategy alone if it has no solution."""
         counts = None if votes is None else np.rint(votes.probabilities * votes.n_observations).astype(int)
         return {
             "solution": None if solved.solution is None else solved.solution.to_fields(),
@@ -220,12 +220,12 @@ class TwoClassVotes:
         }
 
     def from_fields(self, fields: Fields, forest: Any) -> Kept:
-        """Check what `to_fields` gave, alone and against the forest."""
+        """Make it from the fields of a file, with checks against the forest."""
         if "solution" in fields:
             solution = Solution.from_fields(fields.section("solution"))
             check_same_voters(fields, "solution", solution.n_voters, forest)
             terms = terms_of(solution)
-            if "expected_votes" in fields:  # which is read elsewhere
+            if "expected_votes" in fields:  # read elsewhere
                 solved = Solved(solution.strategy, solution, 0.0)
             else:
                 solved = self._solved(solution)
@@ -237,9 +237,9 @@ class TwoClassVotes:
         if "votes" in fields:
             counts = fields.whole_numbers("votes", forest.n_trees + 1)
             if counts.min() < 0 or counts.sum() == 0:
-                raise fields.error("votes", "must hold how many rows had each number of yes votes")
+                raise fields.error("votes", "must contain the number of rows for each number of yes votes")
             votes = VoteDistribution.from_counts(counts)
-        # Files from before a classifier was certified say what is to be kept in the solution only.
+        # In files from before certification, only the solution contains the terms.
         if "problem" in fields or terms is None:
             terms = read_terms(fields.section("problem"), forest.n_trees, 2)
         return Kept(solved, terms, votes)
@@ -247,53 +247,54 @@ class TwoClassVotes:
 
 @cache
 def _ask_all(n_voters: int, quota: int) -> StoppingStrategy:
-    """Return the same strategy every time, so that a forest prepares for it once."""
+    """Return a cached strategy that asks all voters, so that a forest prepares for it once."""
     return StoppingStrategy.ask_all(n_voters, quota)
 
 
 class ManyClassVotes:
-    """How votes among any number of classes are counted; its methods are those of `TwoClassVotes`."""
+    """Counting of votes of any number of classes, with the methods of `TwoClassVotes`."""
 
     forest = PluralityForest
 
     def step(self, n_voters: int) -> float:
-        """Return the factor from rung to rung of a ladder."""
+        """Return the factor between rungs of a ladder."""
         return 1.15
 
     def terms(self, settings: Settings, classes: Labels, n_voters: int) -> Terms:
-        """Return what is to be solved, or raise for settings that have no meaning here."""
+        """Return the terms to solve for. Raises InvalidInputError for settings that do not apply here."""
         n_classes = len(classes)
         terms = settings.for_one_limit(classes, n_voters)
         if settings.looks is not None:
             raise InvalidInputError(
-                f"votes among {n_classes} classes are looked at one by one: use looks=None"
+                f"looks is not supported for counted votes of more than two classes, got {n_classes} "
+                "classes: use looks=None"
             )
         if settings.answer != "majority":
             raise InvalidInputError(
-                f"answer={settings.answer!r} is for two classes, there are {n_classes}: at a stop the leader "
-                'is answered. Use answer="majority"'
+                f"answer={settings.answer!r} needs exactly 2 classes, got {n_classes}: use "
+                'answer="majority", which answers the leader'
             )
-        lattice_of(n_voters, n_classes)  # which raises if it is too large
+        lattice_of(n_voters, n_classes)  # raises if it is too large
         return terms
 
     def counts(self, said: npt.NDArray[Any], n_classes: int) -> npt.NDArray[np.int64]:
-        """Return how many voters are for each class, for each row, given what each says."""
+        """Return the number of votes for each class, for each row, given the single votes."""
         return np.stack([np.count_nonzero(said == number, axis=1) for number in range(n_classes)], axis=1)
 
     def full_answers(self, counts: npt.NDArray[Any], n_voters: int, terms: Terms) -> IntArray:
-        """Return the numbers of the classes that everyone together answers: of several, the first."""
+        """Return the class numbers of the full votes; in a tie, the first class."""
         return np.asarray(counts.argmax(axis=1), np.int64)
 
     def ask_all(self, n_voters: int, terms: Terms) -> None:
-        """Return what asks everyone."""
+        """Return the strategy that asks all voters: None."""
         return
 
     def shares(self, counts: npt.NDArray[Any], n_voters: int) -> FloatArray:
-        """Return the share of the votes that each class has, for each row."""
+        """Return the share of votes of each class, for each row."""
         return counts / n_voters
 
     def solve(self, seen: SeenVotes, n_voters: int, terms: Terms) -> Solved:
-        """Find when to stop, given the votes of everyone on rows like those to come."""
+        """Find when to stop, given full votes on rows like those to come."""
         strategy, solution = solve_with_ties(
             seen.counts,
             Limits.of(terms["max_disagreement"]).loosest,
@@ -307,7 +308,7 @@ class ManyClassVotes:
     def ladder(
         self, learning: SeenVotes, n_voters: int, terms: Terms, boldness: FloatArray
     ) -> Callable[[int], Solved]:
-        """Return what gives a strategy for each share of the limit, by number; the boldest beyond it."""
+        """Return a function from the number of a rung to a strategy for its share of the limit."""
         rungs = ladder_with_ties(
             learning.counts, Limits.of(terms["max_disagreement"]).loosest, n_voters, boldness
         )
@@ -320,16 +321,16 @@ class ManyClassVotes:
         return rung
 
     def curtailed(self, n_voters: int, n_classes: int, terms: Terms) -> Solved:
-        """Stop only where the rest cannot change the answer; how many that asks is not known."""
+        """Stop only if the rest cannot change the answer; the mean number asked is not known."""
         strategy = settle_ties(plurality_curtailment(n_voters, min(n_classes, n_voters)))
         return Solved(strategy, None, float(n_voters))
 
     def votes(self, counts: npt.NDArray[Any], n_voters: int) -> ClassVotes:
-        """Return how votes are spread, by class."""
+        """Return the distribution of votes by class."""
         return ClassVotes(counts)
 
     def risk_by_side(self, strategy: Any, votes: Any, terms: Terms) -> dict[str, float]:
-        """Return nothing: votes are followed without regard to the names of the classes."""
+        """Return an empty dict: the strategy treats all classes alike."""
         return {}
 
     def to_fields(self, solved: Solved, votes: Any) -> dict[str, Any]:
@@ -337,7 +338,7 @@ class ManyClassVotes:
         return {"strategy": {"kind": "plurality", **solved.strategy.to_fields()}}
 
     def from_fields(self, fields: Fields, forest: Any) -> Kept:
-        """Check what `to_fields` gave, alone and against the forest."""
+        """Make it from the fields of a file, with checks against the forest."""
         strategy = PluralityStrategy.from_fields(fields.section("strategy"))
         check_same_voters(fields, "strategy", strategy.n_voters, forest)
         if strategy.lattice.n_classes != min(forest.n_classes, forest.n_trees):
@@ -347,5 +348,5 @@ class ManyClassVotes:
 
 
 def two_or_many(scheme: Scheme) -> TwoClassVotes | ManyClassVotes:
-    """Return how votes are counted: "hard" for two classes, "plurality" for any number of them."""
+    """Return how votes are counted: "hard" for two classes, "plurality" for any number of classes."""
     return ManyClassVotes() if scheme == "plurality" else TwoClassVotes()

@@ -1,8 +1,8 @@
-"""Voters of any kind: fitted classifiers, asked through their methods about the rows still undecided.
+"""Voters of any kind: fitted classifiers, called through their methods for the rows still undecided.
 
-`Members` knows who they are and how each is asked; what is done with what they say is up to those who hold
-it: `Voters` counts yes and no, `PluralityVoters` counts votes for many classes, `ScoreVoters` adds up scores.
-Each is the counterpart of a packed forest, and runs as it does.
+`Members` holds the classifiers and how each is called. `Voters` counts votes of yes and no, `PluralityVoters`
+counts votes for many classes, `ScoreVoters` adds up scores. Each is the counterpart of a packed forest, and
+runs in the same way.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ ROUNDING = 1e-6  # by how much a probability may be below 0 or above 1
 
 
 class Members:
-    """Fitted classifiers: who they are, what each is given, and what its answers mean.
+    """Fitted classifiers, the columns that each gets, and the meaning of their labels.
 
     Parameters
     ----------
     members : sequence of fitted classifiers
         Each has a ``predict``.
     classes : ndarray of shape (n_classes,)
-        The labels; of two, those for no and yes.
+        The labels; with two classes, those for no and yes.
     labels : array-like of shape (n_classes,)
-        What a member says for each of ``classes``. Members inside an ensemble number the classes.
+        The label that a member predicts for each of ``classes``. Members inside an ensemble predict numbers.
     columns : sequence of ndarray or slice, optional
-        For each member the columns it is given, of an array; by default X as it is, which may be a frame.
+        The columns that each member gets, of an array; by default X as it is, which may be a frame.
     """
 
     def __init__(
@@ -84,40 +84,40 @@ class Members:
         return f"voter {voter} ({type(self.members[voter]).__name__})"
 
     def predictions(self, voter: int, X: Any) -> Labels:
-        """Return what one member predicts for every row of X, in its own words."""
+        """Return the predictions of one member for every row of X, in its own labels."""
         said = np.asarray(self.members[voter].predict(self._given(voter, X)))
         if said.shape != (X.shape[0],):
             raise InvalidInputError(
-                f"{self.named(voter)} must predict one label for each of {X.shape[0]} rows, its predictions "
-                f"have shape {said.shape}"
+                f"{self.named(voter)} must predict one label for each of {X.shape[0]} rows, got predictions "
+                f"of shape {said.shape}"
             )
         return said
 
     def says_yes(self, voter: int, X: Any) -> npt.NDArray[np.bool_]:
-        """Return whether one member says yes, the second of two classes, for every row of X."""
+        """Return whether one member votes yes, the second of two classes, for every row of X."""
         return np.asarray(self.predictions(voter, X) == self.labels[1], np.bool_)
 
     def class_numbers(self, voter: int, X: Any) -> npt.NDArray[np.intp]:
-        """Return the number of the class that one member is for, for every row of X."""
+        """Return the class number of one member's vote, for every row of X."""
         said = self.predictions(voter, X)
         numbers = np.searchsorted(self.labels, said).clip(max=len(self.labels) - 1)
         strange = self.labels[numbers] != said
         if strange.any():
             raise InvalidInputError(
-                f"{self.named(voter)} predicts {said[strange][0]!r}, which is none of the classes "
-                f"{self.classes.tolist()}"
+                f"{self.named(voter)} must predict one of the classes {self.classes.tolist()}, got "
+                f"{said[strange][0]!r}"
             )
         return np.asarray(numbers, np.intp)
 
     def probabilities(self, voter: int, X: Any) -> FloatArray:
-        """Return the probability of each class that one member tells, for every row of X."""
+        """Return one member's probability of each class, for every row of X."""
         member = self.members[voter]
         shares = np.asarray(member.predict_proba(self._given(voter, X)), np.float64)
         known = np.asarray(member.classes_)
         if shares.shape != (X.shape[0], len(known)):
             raise InvalidInputError(
-                f"{self.named(voter)} must tell the probability of {len(known)} classes for each of "
-                f"{X.shape[0]} rows, its probabilities have shape {shares.shape}"
+                f"{self.named(voter)} must return probabilities of {len(known)} classes for each of "
+                f"{X.shape[0]} rows, got shape {shares.shape}"
             )
         if np.array_equal(known, self.labels):
             return shares
@@ -130,9 +130,9 @@ class Members:
         return X if self.columns is None else X[:, self.columns[voter]]
 
     def refuse_values(self, X: Any) -> None:
-        """Let a member raise its error for NaN or infinity, even if nobody will be asked about those rows.
+        """Let a member raise its error for NaN or infinity, even if no voter will be asked about these rows.
 
-        Only a member knows whether it can take them: a pipeline may begin by filling them in.
+        Only a member knows whether it can handle them: a pipeline may start with imputation.
         """
         if isinstance(X, np.ndarray) and X.dtype.kind == "f":
             doubtful = ~np.isfinite(X).all(axis=1)
@@ -141,7 +141,7 @@ class Members:
 
 
 class _OfMembers:
-    """What is known of members whoever holds them."""
+    """Base class of voters: attributes of the members."""
 
     def __init__(self, members: Members) -> None:
         self.members = members
@@ -156,17 +156,17 @@ class _OfMembers:
 
     @property
     def n_steps(self) -> int:
-        """How often someone is asked at most."""
+        """The largest number of votes."""
         return len(self.members)
 
     @property
     def classes(self) -> Labels:
-        """The labels; of two, those for no and yes."""
+        """The labels; with two classes, those for no and yes."""
         return self.members.classes
 
     @property
     def columns(self) -> list[MemberColumns] | None:
-        """For each voter the columns it is given; None if all of them get all."""
+        """The columns that each voter gets; None if all voters get all columns."""
         return self.members.columns
 
     def refuse_values(self, X: Any) -> None:
@@ -178,14 +178,14 @@ class _OfMembers:
 
 
 class Voters(_OfMembers):
-    """Fitted two-class classifiers that vote; the counterpart of `PackedForest` for what is no tree.
+    """Fitted two-class classifiers that vote; the counterpart of `PackedForest` for any models.
 
-    Orders and draws come from the same generator as those of a packed forest, so that the same votes
-    lead to the same outcome, vote for vote.
+    Orders and draws come from the same generator as those of a packed forest, so that equal votes give equal
+    outcomes, vote for vote.
     """
 
     def votes(self, X: Any, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
-        """Return how many of all voters say yes, for each row."""
+        """Return the number of yes votes among all voters, for each row."""
         counts: npt.NDArray[np.int32] = self.vote_matrix(X).sum(axis=1, dtype=np.int32)
         return counts
 
@@ -203,10 +203,10 @@ class Voters(_OfMembers):
         n_threads: int | None = None,
         said: npt.NDArray[np.bool_] | None = None,
     ) -> Outcome:
-        """Ask voters until the strategy stops, for each row; everything as in `PackedForest.run`.
+        """Ask voters until the strategy stops, for each row, as `PackedForest.run` does.
 
-        ``n_threads`` is accepted and left to the voters themselves. With ``said``, the `vote_matrix` of the
-        rows, nobody is asked again.
+        ``n_threads`` is ignored; voters use their own settings. With ``said``, the `vote_matrix` of the rows,
+        no voter is asked again.
         """
         ask = _asking(self.members.says_yes, X, said)
         schedule = Schedule.make(np.arange(self.n_voters + 1), None, strategy, seed, order)
@@ -227,7 +227,7 @@ class Voters(_OfMembers):
 def _keep_undecided(
     schedule: Schedule, step: int, X: Any, undecided: RowNumbers, yes: npt.NDArray[np.int32]
 ) -> RowNumbers:
-    """Return the rows that go on after ``step`` votes."""
+    """Return the rows that continue after ``step`` votes."""
     lower, upper, first = schedule.steps[step, [LOWER, UPPER, START]]
     undecided = undecided[(yes[undecided] > lower) & (yes[undecided] < upper)]
     for exception in range(first, schedule.steps[step + 1, START]):
@@ -245,7 +245,7 @@ def _keep_undecided(
 class PluralityVoters(_OfMembers):
     """Fitted classifiers that vote for one of many classes; the counterpart of `PluralityForest`.
 
-    The same votes lead to the same outcome.
+    Equal votes give equal outcomes.
     """
 
     @property
@@ -254,13 +254,13 @@ class PluralityVoters(_OfMembers):
         return len(self.classes)
 
     def votes(self, X: Any, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
-        """Return how many of all voters are for each class, shape (n_rows, n_classes)."""
+        """Return the number of votes for each class among all voters, shape (n_rows, n_classes)."""
         said = self.vote_matrix(X)
         counts = [np.count_nonzero(said == number, axis=1) for number in range(self.n_classes)]
         return np.stack(counts, axis=1).astype(np.int32)
 
     def vote_matrix(self, X: Any) -> npt.NDArray[np.intp]:
-        """Return the number of the class that every voter is for, shape (n_rows, n_voters)."""
+        """Return the class number of every vote, shape (n_rows, n_voters)."""
         return np.stack([self.members.class_numbers(voter, X) for voter in range(self.n_voters)], axis=1)
 
     def run(
@@ -273,7 +273,7 @@ class PluralityVoters(_OfMembers):
         n_threads: int | None = None,
         said: npt.NDArray[np.intp] | None = None,
     ) -> PluralityOutcome:
-        """Ask voters until the strategy stops, for each row; everything as in `PluralityForest.run`.
+        """Ask voters until the strategy stops, for each row, as `PluralityForest.run` does.
 
         ``n_threads`` and ``said`` are as in `Voters.run`.
         """
@@ -323,28 +323,27 @@ def _stops(
 class ScoreVoters(_OfMembers):
     """Fitted classifiers whose scores are added up; the counterpart of `ScoredForest`.
 
-    Of two classes, the score of a voter is its weight times (the probability it gives to yes, less one half),
-    or, where votes are weighed, its weight with the sign of its vote; the full sum says yes if it is above 0.
-    Of more, a voter gives each class its weight times the probability of that class, or its weight to the
-    class that it is for; the first of the largest sums is the answer. Sums are made in float64, one voter
-    after another.
+    With two classes, the score of a voter is its weight times (its probability of yes minus one half) or, for
+    weighted votes, its weight with the sign of its vote; the full sum says yes if it is above 0. With more
+    classes, a voter adds its weight times the probability to each class, or its weight to the class that it
+    votes for; the largest sum wins, in a tie the first class. Sums are computed in float64, voter by voter.
 
     Parameters
     ----------
     members : Members
-        Whom to ask, and how.
+        The classifiers, and how to call them.
     weights : sequence of float, optional
-        One for each, with a sum above 0; by default 1.
+        One weight for each voter, with a sum above 0; by default 1.
     averages : bool
-        Whether voters are asked for probabilities; otherwise for votes.
+        Whether voters are asked for probabilities instead of votes.
     tells : {"mean", "logistic"} or None
-        How full sums become the ensemble's own probabilities: they are means of what voters say, or log odds.
-        None if it tells no probabilities.
+        How full sums become the ensemble's own probabilities: sums are means of the voters' probabilities, or
+        log odds. None if the ensemble has no probabilities.
     in_order : bool
-        Whether voters are best asked in the order given, as those of a boosted ensemble are.
+        Whether voters are best asked in the given order, as in a boosted ensemble.
     against_others : bool
-        Of more than two classes: whether a vote takes as much from the other classes, together, as it gives
-        to its own, as in AdaBoost.
+        With more than two classes: whether a vote subtracts as much from the other classes, together, as it
+        adds to its own, as in AdaBoost.
     adds_votes : bool
         Whether the score of a class is the number of voters for it.
     """
@@ -380,7 +379,7 @@ class ScoreVoters(_OfMembers):
                 )
 
     def link_as(self, tells: Literal["mean", "logistic"]) -> Link:
-        """Return how full sums become probabilities, or shares of votes, if they are means or log odds."""
+        """Return the link that converts full sums to probabilities or shares of votes."""
         total = float(self.weights.sum())
         if self.adds_by_class:
             return Link("mean", 1 / total) if tells == "mean" else Link("softmax", -self._for_others / total)
@@ -393,11 +392,11 @@ class ScoreVoters(_OfMembers):
 
     @property
     def adds_by_class(self) -> bool:
-        """Whether every class has a sum; otherwise two have one sum."""
+        """Whether every class has its own sum; two classes share one sum."""
         return not isinstance(self.start, float)
 
     def ask(self, voter: int, X: Any) -> FloatArray:
-        """Return one voter's score on every row of X; of more than two classes, that of each class."""
+        """Return one voter's score on every row of X; with more than two classes, for each class."""
         weight = self.weights[voter]
         if self.averages:
             told = self.members.probabilities(voter, X)
@@ -409,10 +408,10 @@ class ScoreVoters(_OfMembers):
 
     @property
     def score_bounds(self) -> FloatArray:
-        """The smallest and the largest score that each voter can give, shape (2, n_voters).
+        """The smallest and the largest possible score of each voter, shape (2, n_voters).
 
-        Of more than two classes, the shape is (2, n_voters, n_classes). Probabilities may be off by their
-        rounding.
+        With more than two classes, the shape is (2, n_voters, n_classes). Probabilities may be inexact by
+        their rounding.
         """
         if not self.adds_by_class:
             largest = np.abs(self.weights) * (0.5 + ROUNDING if self.averages else 1.0)
@@ -424,7 +423,7 @@ class ScoreVoters(_OfMembers):
     def scores(self, X: Any) -> FloatArray:
         """Return every voter's score on every row, shape (n_rows, n_voters).
 
-        Of more than two classes it has a third axis, that of the classes.
+        With more than two classes it has a third axis for the classes.
         """
         scores = np.empty((X.shape[0], self.n_voters, *np.shape(self.start)))
         for voter in range(self.n_voters):
@@ -432,7 +431,7 @@ class ScoreVoters(_OfMembers):
         return scores
 
     def compact_scores(self, X: Any) -> Scores:
-        """Return the same, of many classes as `ClassScores`."""
+        """Return the scores in a compact form; with many classes as `ClassScores`."""
         if self.adds_votes:
             said = [self.members.class_numbers(voter, X) for voter in range(self.n_voters)]
             return ClassScores.of_votes(np.stack(said, axis=1).astype(np.uint16), len(self.classes))
@@ -444,17 +443,17 @@ class ScoreVoters(_OfMembers):
         return self.run(X, None).score
 
     def run(self, X: Any, strategy: ScoreStrategy | None, *, n_threads: int | None = None) -> ScoreOutcome:
-        """Ask voters until the strategy stops, for each row; everything as in `ScoredForest.run`.
+        """Ask voters until the strategy stops, for each row, as `ScoredForest.run` does.
 
-        ``n_threads`` is accepted and left to the voters themselves. A score that is NaN leaves a row
-        undecided to the end, and then it is answered with no, or the first class.
+        ``n_threads`` is ignored; voters use their own settings. After a NaN score a row asks all voters, and
+        its answer is no, or the first class.
         """
         if strategy is None:
             strategy = ScoreStrategy.ask_all(self.n_voters, start=self.start)
         elif strategy.n_voters != self.n_voters:
             raise InvalidInputError(
-                f"the strategy is for {strategy.n_voters} voters, there are {self.n_voters}: "
-                f"solve for {self.n_voters}"
+                f"the strategy must have as many voters as the ensemble, got {strategy.n_voters} and "
+                f"{self.n_voters}: solve for {self.n_voters}"
             )
         n_rows, ask = X.shape[0], _asking(self.ask, X)
         answers: npt.NDArray[Any] = np.zeros(n_rows, np.int32 if self.adds_by_class else np.bool_)
@@ -479,7 +478,7 @@ class ScoreVoters(_OfMembers):
         rows: RowNumbers,
         answers: npt.NDArray[Any],
     ) -> npt.NDArray[np.bool_]:
-        """Return which rows stop after ``step`` voters, and note their answers."""
+        """Return which rows stop after ``step`` voters, and store their answers."""
         if self.adds_by_class:
             leads, leaders = np.empty(len(rows)), np.empty(len(rows), np.uint16)
             fill_leads(running, leads, leaders)
@@ -495,7 +494,7 @@ def _check_weights(weights: npt.ArrayLike, n_voters: int) -> FloatArray:
     given = np.asarray(weights, np.float64)
     if given.shape != (n_voters,) or not np.isfinite(given).all() or not given.sum() > 0:
         raise InvalidInputError(
-            f"weights must be finite numbers, one for each of the {n_voters} voters, with a sum above 0: got "
+            f"weights must be finite numbers, one for each of the {n_voters} voters, with a sum above 0, got "
             f"{given.tolist()}"
         )
     return given
@@ -505,7 +504,7 @@ def _check_weights(weights: npt.ArrayLike, n_voters: int) -> FloatArray:
 
 
 def _orders(schedule: VoteSchedule, X: Any) -> Orders:
-    """Return orders of the voters, and the number of that of each row; None if all have the first."""
+    """Return orders of the voters, and the index of each row's order; None if all rows have the first."""
     if len(schedule.roots) == 1 and not schedule.own_orders:
         return schedule.roots, None
     bits = _bits_of_rows(X, np.arange(X.shape[0]))
@@ -518,7 +517,7 @@ def _orders(schedule: VoteSchedule, X: Any) -> Orders:
 def _asking(
     ask: Callable[[int, Any], npt.NDArray[Any]], X: Any, said: npt.NDArray[Any] | None = None
 ) -> Asking:
-    """Return what asks a voter about some rows, given by number, or recalls what it said."""
+    """Return a function that asks a voter about some rows, given by index, or looks up its known votes."""
     if said is not None:
         return lambda voter, rows: said[rows, voter]
     return lambda voter, rows: ask(voter, X if len(rows) == X.shape[0] else take_rows(X, rows))
@@ -527,7 +526,7 @@ def _asking(
 def _next_said(
     ask: Asking, undecided: RowNumbers, orders: Orders, step: int
 ) -> Iterator[tuple[RowNumbers, npt.NDArray[Any]]]:
-    """Ask the voters that are number ``step`` in their order; yield rows and what is said of them."""
+    """Ask voter number ``step`` of each order; yield rows and their votes."""
     voters, order_of_row = orders
     if order_of_row is None:
         yield undecided, ask(int(voters[0, step]), undecided)
@@ -539,12 +538,12 @@ def _next_said(
 
 
 def _draws(schedule: VoteSchedule, X: Any, rows: RowNumbers, step: int) -> IntArray:
-    """Return what rows draw after ``step`` votes, where the strategy leaves a stop to chance."""
+    """Return the random draws of rows after ``step`` votes, for randomised stops."""
     return np.array([stop_draw(schedule.signed_seed, bits, step) for bits in _bits_of_rows(X, rows)])
 
 
 def _bits_of_rows(X: Any, rows: RowNumbers) -> IntArray:
-    """Return for each row the 64 bits that stand for its values; texts are allowed among them."""
+    """Return a 64-bit hash of the values of each row; values may be strings."""
     part = take_rows(X, rows)
     if hasattr(part, "toarray"):
         part = part.toarray()
