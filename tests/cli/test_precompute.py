@@ -186,5 +186,5 @@ def test_a_grid_that_cannot_be_is_refused_before_anything_is_solved(run: Run, tm
     grid = ("--voters", "9", "--max-disagreement", "0.1", "-o", tmp_path / "grid")
     outcome = run("precompute", *grid, "--answer", "likeliest")
     assert outcome.code == 2
-    assert "minimax trusts none" in outcome.err
+    assert 'assumes none: use answer="majority"' in outcome.err
     assert not (tmp_path / "grid").exists()
