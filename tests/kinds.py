@@ -675,7 +675,7 @@ REFUSALS: dict[str, list[Refusal]] = {
     ],
     "`plan` in accuracy": [Refusal(_is("answers"), "cannot limit the loss of accuracy", MEANS_OF_MANY)],
     "report in accuracy": [
-        Refusal(_is("answers"), "not on the loss of accuracy, though there are labels", MEANS_OF_MANY)
+        Refusal(_is("answers"), "not on the accuracy loss, although there are labels", MEANS_OF_MANY)
     ],
     "`EnvelopeDisplay`": [Refusal(_is("answers"), "more than two", "there is no single number of yes votes")],
     "`evaluate`": [Refusal(_adds_up, "cannot be evaluated exactly", "what scores cost depends on the rows")],
