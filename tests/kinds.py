@@ -629,7 +629,7 @@ def _not_packed(kind: Kind) -> bool:
 
 PYTHON = Refusal(
     _not_packed,
-    "these voters are Python objects",
+    "hese voters are Python objects",
     "voters that are Python objects cannot be saved without pickle",
 )
 MEANS_OF_MANY = "averages over random orders do not tell which of many classes is the answer"
@@ -654,7 +654,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         Refusal(lambda kind: kind.is_many, "needs exactly 2 classes", "two classes only"),
         Refusal(
             lambda kind: kind.tally == "votes" and not kind.packed,
-            "there is no decision_function",
+            "has no decision_function",
             "scikit-learn's FixedThresholdClassifier needs probabilities",
         ),
     ],
@@ -662,7 +662,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         Refusal(_adds_up, "certified on rows, at a confidence", "scores are always certified at a confidence")
     ],
     "criteria for every input (minimixed, minimax)": [
-        Refusal(_adds_up, "scores have none", "there is no single number of yes votes")
+        Refusal(_adds_up, "scores have no votes", "there is no single number of yes votes")
     ],
     "`looks`": [
         Refusal(_is("answers"), "looks is not supported", "counted answers are checked after every vote")

@@ -226,7 +226,7 @@ def test_a_forest_plans_in_accuracy_given_labels() -> None:
     assert drawn.plan is not None
     assert drawn.plan.max_accuracy_loss == found.max_accuracy_loss
     assert classifier.plan([0.05], X=X[2000:]).loss == "disagreement"
-    with pytest.raises(InvalidInputError, match="give X"):
+    with pytest.raises(InvalidInputError, match="got y without X"):
         classifier.plan(y=y)
     with pytest.raises(InvalidInputError, match="must be among the model's classes"):
         classifier.plan(X=X[2000:], y=y[2000:] + 5)
