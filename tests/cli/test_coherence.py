@@ -24,7 +24,7 @@ from tests.cli.conftest import Run
 VOCABULARY = {
     "--add": "states of monitors to add up",
     "--answer": "what to say at a stop",
-    "--answers": "how many different answers there can be",
+    "--n-answers": "how many different answers there can be",
     "--arithmetic": "what to prove in",
     "--audit": "about how many rows to ask everyone as well",
     "--calibrate-share": "how many items to calibrate with",

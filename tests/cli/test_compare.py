@@ -75,7 +75,7 @@ def test_the_three_envelopes_are_drawn_when_asked_for(run: Run, tmp_path: Path) 
 
 
 def test_many_answers_stand_side_by_side(run: Run, tmp_path: Path) -> None:
-    outcome = run("compare", "--voters", "7", "--answers", "3", "--max-disagreement", "0.1", "--json")
+    outcome = run("compare", "--voters", "7", "--n-answers", "3", "--max-disagreement", "0.1", "--json")
     content = json.loads(outcome.out)
     for criterion in ("minimean", "minimixed", "minimax"):
         solution = solve_plurality(None, 0.1, n_voters=7, n_classes=3, criterion=criterion, confidence=None)
@@ -83,16 +83,16 @@ def test_many_answers_stand_side_by_side(run: Run, tmp_path: Path) -> None:
         kind = "worst" if criterion == "minimax" else "mean"
         assert row[kind]["expected_votes"] == pytest.approx(solution.expected_votes)
     figures = evaluate_plurality(plurality_rules.lead(7, 2, n_classes=3)).worst()
-    outcome = run("compare", "--voters", "7", "--answers", "3", "--lead", "2")
+    outcome = run("compare", "--voters", "7", "--n-answers", "3", "--lead", "2")
     line = next(line for line in outcome.out.splitlines() if line.startswith("lead of 2"))
     assert line.split()[4:7:2] == [f"{figures.expected_votes:.2f}", f"{figures.disagreement:.3g}"]
     votes = tmp_path / "votes.csv"
     votes.write_text("item,draw,answer\n" + "\n".join(f"q,{draw},{draw % 3}" for draw in range(7)))
-    outcome = run("compare", "--voters", "7", "--answers", "any", "--votes", votes)
+    outcome = run("compare", "--voters", "7", "--n-answers", "any", "--votes", votes)
     assert f"Means over the votes in {votes}" in outcome.out
-    assert run("compare", "--answers", "3").err.startswith("foregone: the number of voters is missing")
-    refused = run("compare", "--voters", "7", "--answers", "3", "--png", tmp_path / "a.png")
-    assert "omit --answers or --png" in refused.err
+    assert run("compare", "--n-answers", "3").err.startswith("foregone: the number of voters is missing")
+    refused = run("compare", "--voters", "7", "--n-answers", "3", "--png", tmp_path / "a.png")
+    assert "omit --n-answers or --png" in refused.err
 
 
 def test_rules_are_chosen_by_name_and_strategies_by_file(run: Run, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_strategies_for_many_answers_are_compared_from_their_files(run: Run, tmp
     mine = tmp_path / "mine.json"
     plurality_rules.lead(7, 3).save(mine)
     outcome = run(
-        "compare", "--voters", "7", "--answers", "any", "--rules", f"dirichlet:0.8,{mine}", "--json"
+        "compare", "--voters", "7", "--n-answers", "any", "--rules", f"dirichlet:0.8,{mine}", "--json"
     )
     strategies = json.loads(outcome.out)["strategies"]
     assert list(strategies) == ["Dirichlet 0.8", str(mine)]
@@ -145,3 +145,14 @@ def test_rules_that_cannot_be_compared_are_refused_in_one_line(
     assert outcome.code == 2
     assert message in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def test_the_old_name_of_an_option_works_and_says_what_it_is_called_now(run: Run) -> None:
+    words = ["compare", "--voters", "7", "--max-disagreement", "0.1"]
+    for old, new in ((["--answers", "3"], ["--n-answers", "3"]), (["--answers=3"], ["--n-answers=3"])):
+        outcome = run(*words, *old)
+        assert outcome.code == 0
+        assert "--answers is now called --n-answers" in outcome.err
+        renamed = run(*words, *new)
+        assert renamed.err == ""
+        assert renamed.out == outcome.out

@@ -132,7 +132,7 @@ def recorded(tmp_path: Path) -> Path:
 
 
 def test_many_answers_are_planned_for_as_the_library_does(run: Run, recorded: Path) -> None:
-    given = ["--voters", "7", "--answers", "3", "--votes", recorded, "--limits", "0.2,0.05"]
+    given = ["--voters", "7", "--n-answers", "3", "--votes", recorded, "--limits", "0.2,0.05"]
     content = json.loads(run("plan", *given, "--json").out)
     votes = recorded_items(recorded, 7, 3, None)
     made = plan(votes.observed, [0.2, 0.05])
@@ -148,7 +148,7 @@ def test_the_command_recommended_for_many_answers_can_be_run(
 ) -> None:
     monkeypatch.chdir(recorded.parent)
     outcome = run(
-        "plan", "--voters", "7", "--answers", "any", "--votes", "answers.csv", "--limits", "0.2,0.1"
+        "plan", "--voters", "7", "--n-answers", "any", "--votes", "answers.csv", "--limits", "0.2,0.1"
     )
     assert outcome.out.startswith("7 voters, any answers, minimean, 95 % confidence\n")
     assert "when yes" not in outcome.out
@@ -160,17 +160,17 @@ def test_the_command_recommended_for_many_answers_can_be_run(
 
 
 def test_many_answers_without_votes_are_taken_as_flat(run: Run) -> None:
-    outcome = run("plan", "--voters", "5", "--answers", "3", "--limits", "0.1")
+    outcome = run("plan", "--voters", "5", "--n-answers", "3", "--limits", "0.1")
     assert "Means over flat votes: every split of the votes equally likely" in outcome.out
 
 
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
-        (["--answers", "3"], "--voters N"),
-        (["--answers", "few", "--voters", "5"], "--answers must be an integer"),
-        (["--answers", "3", "--voters", "5", "--looks", "2"], "for votes between two answers"),
-        (["--answers", "3", "--voters", "5", "--answer", "likeliest"], "for votes between two answers"),
+        (["--n-answers", "3"], "--voters N"),
+        (["--n-answers", "few", "--voters", "5"], "--n-answers must be an integer"),
+        (["--n-answers", "3", "--voters", "5", "--looks", "2"], "for votes between two answers"),
+        (["--n-answers", "3", "--voters", "5", "--answer", "likeliest"], "for votes between two answers"),
     ],
 )
 def test_what_has_no_meaning_for_many_answers_is_refused(options: list[str], hint: str, run: Run) -> None:
@@ -197,11 +197,11 @@ def test_scores_of_many_classes_in_a_file_are_planned(run: Run, tmp_path: Path) 
     scores = rng.normal((truth == [0, 1, 2])[:, None], 1, size=(2000, 12, 3))
     file = tmp_path / "scores.npy"
     np.save(file, scores.reshape(2000, -1))
-    given = ("plan", "--scores", file, "--answers", "3", "--limits", "0.1,0.05")
+    given = ("plan", "--scores", file, "--n-answers", "3", "--limits", "0.1,0.05")
     outcome = run(*given)
     assert outcome.code == 0, outcome.err
     assert outcome.out.startswith("12 voters, 3 classes, minimean")
-    assert f"foregone solve --scores {file} --answers 3 --confidence 0.95" in outcome.out
+    assert f"foregone solve --scores {file} --n-answers 3 --confidence 0.95" in outcome.out
     limits = json.loads(run(*given, "--json").out)["limits"]
     expected = plan(ScoreRows(scores), [0.1, 0.05])
     assert limits == json.loads(json.dumps(expected.records()))

@@ -137,19 +137,19 @@ def test_many_answers_are_replayed_as_they_are(run: Run, votes_file: Path) -> No
     lines = outcome.out.splitlines()
     assert any(line.startswith("minimean, smoothed") for line in lines)
     assert any(line.startswith("Adaptive-Consistency (Dirichlet) 0.95") for line in lines)
-    as_json = run("replay", votes_file, "--voters", "5", "--rules", "lead", "--answers", "3", "--json")
+    as_json = run("replay", votes_file, "--voters", "5", "--rules", "lead", "--n-answers", "3", "--json")
     content = json.loads(as_json.out)
     assert (content["n_classes"], content["most_different_answers"]) == (3, 3)
 
 
 def test_two_answers_can_be_taken_for_many(run: Run, votes_file: Path) -> None:
-    outcome = run("replay", votes_file, "--voters", "5", "--rules", "dirichlet", "--answers", "any")
+    outcome = run("replay", votes_file, "--voters", "5", "--rules", "dirichlet", "--n-answers", "any")
     assert "up to 2 different answers per item" in outcome.out
-    refused = run("replay", votes_file, "--voters", "5", "--answers", "some")
+    refused = run("replay", votes_file, "--voters", "5", "--n-answers", "some")
     assert refused.code == 2
-    assert "--answers must be an integer or 'any', got 'some'" in refused.err
-    refused = run("replay", votes_file, "--voters", "5", "--answers", "2", "--yes", "Yes")
-    assert "--yes is for two answers, --answers for many" in refused.err
+    assert "--n-answers must be an integer or 'any', got 'some'" in refused.err
+    refused = run("replay", votes_file, "--voters", "5", "--n-answers", "2", "--yes", "Yes")
+    assert "--yes is for two answers, --n-answers for many" in refused.err
 
 
 def test_nothing_in_a_file_or_its_name_is_obeyed_by_the_terminal(run: Run, tmp_path: Path) -> None:

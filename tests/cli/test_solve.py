@@ -130,7 +130,7 @@ def test_many_answers_are_solved_written_and_proven(run: Run, tmp_path: Path) ->
     votes, file = tmp_path / "votes.csv", tmp_path / "many.json"
     rows = [f"q{item},{draw},{draw * item % 3 if draw > 4 else 0}" for item in range(9) for draw in range(7)]
     votes.write_text("item,draw,answer\n" + "\n".join(rows))
-    given = ["--voters", "7", "--answers", "3", "--votes", votes, "--max-disagreement", "0.2"]
+    given = ["--voters", "7", "--n-answers", "3", "--votes", votes, "--max-disagreement", "0.2"]
     outcome = run("solve", *given, "--confidence", "0.9", "-o", file)
     assert outcome.code == 0, outcome.err
     solution = PluralitySolution.load(file)
@@ -181,9 +181,9 @@ def test_scores_that_cannot_be_certified_say_why(run: Run, score_file: Path) -> 
         ((), "--scores needs a confidence"),
         (("--confidence", "0.95", "--criterion", "minimax"), "bounds the mean over rows"),
         (("--confidence", "0.95", "--voters", "20"), "--scores cannot be combined"),
-        (("--confidence", "0.95", "--answers", "3"), "20 columns, which is not a multiple of 3 classes"),
-        (("--confidence", "0.95", "--answers", "any"), "--answers any is not valid with --scores"),
-        (("--confidence", "0.95", "--answers", "1"), "--answers 1 is not valid with --scores"),
+        (("--confidence", "0.95", "--n-answers", "3"), "20 columns, which is not a multiple of 3 classes"),
+        (("--confidence", "0.95", "--n-answers", "any"), "--n-answers any is not valid with --scores"),
+        (("--confidence", "0.95", "--n-answers", "1"), "--n-answers 1 is not valid with --scores"),
         (("--confidence", "0.95", "--votes", "votes.csv"), "--scores cannot be combined"),
     ],
 )
@@ -215,7 +215,7 @@ def test_scores_of_many_classes_are_read_from_every_format(
         table.to_parquet(file)
     else:
         np.save(file, class_scores if kind == "npy" else table.to_numpy())
-    answers = [] if kind == "npy" else ["--answers", "3"]
+    answers = [] if kind == "npy" else ["--n-answers", "3"]
     limit = ["--max-disagreement", "0.05", "--confidence", "0.95"]
     outcome = run("solve", "--scores", file, *answers, *limit, "-o", output)
     assert outcome.code == 0, outcome.err
@@ -251,7 +251,7 @@ def test_what_has_no_meaning_for_scores_of_many_classes_is_refused(
     given = ["solve", "--scores", file, "--confidence", "0.95", "--max-disagreement"]
     for options, reason in (
         (["yes=0.1,no=0.1"], "need two classes"),
-        (["0.05", "--answers", "4"], "scores for 3 classes, but --answers is 4"),
+        (["0.05", "--n-answers", "4"], "scores for 3 classes, but --n-answers is 4"),
     ):
         outcome = run(*given, *options)
         assert (outcome.code, outcome.out) == (2, "")
@@ -262,7 +262,7 @@ def test_what_has_no_meaning_for_scores_of_many_classes_is_refused(
 
 def test_a_confidence_without_observed_votes_is_refused_for_many_answers_too(run: Run) -> None:
     given = ("solve", "--voters", "9", "--max-disagreement", "0.05", "--confidence", "0.95")
-    for answers in ((), ("--answers", "3")):
+    for answers in ((), ("--n-answers", "3")):
         outcome = run(*given, *answers)
         assert outcome.code == 2
         assert "observed" in outcome.err

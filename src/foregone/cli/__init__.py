@@ -16,6 +16,8 @@ from foregone.errors import ForegoneError, SolverError
 
 __all__ = ["main", "run_app"]
 
+RENAMED_OPTIONS = {"--answers": "--n-answers"}  # old names, accepted until 1.0
+
 # Newer releases of Typer bring a click of their own; this is the right UsageError with either.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
@@ -56,7 +58,8 @@ def run_app(application: typer.Typer, called: str, arguments: Sequence[str] | No
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: _say(name, f"warning: {message}")
-            result = command.main(args=arguments, prog_name=called, standalone_mode=False)
+            given = _with_new_names(name, sys.argv[1:] if arguments is None else arguments)
+            result = command.main(args=given, prog_name=called, standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except SystemExit as end:  # Typer's own options for completion end the process themselves
@@ -77,6 +80,18 @@ def run_app(application: typer.Typer, called: str, arguments: Sequence[str] | No
     except OSError as error:  # what we read and write ourselves is reported with its name, so this is stdout
         _discard_output()
         return _fail(name, f"cannot write the output: {error.strerror or error}", 1)
+
+
+def _with_new_names(name: str, arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with the new names of options, and warn about old ones."""
+    renamed = list(arguments)
+    for place, argument in enumerate(renamed):
+        option, equals, value = argument.partition("=")
+        if option in RENAMED_OPTIONS:
+            new = RENAMED_OPTIONS[option]
+            _say(name, f"warning: {option} is now called {new}; the old name works until 1.0")
+            renamed[place] = new + equals + value
+    return renamed
 
 
 def _discard_output() -> None:

@@ -81,12 +81,12 @@ def compare_command(
       foregone compare --voters 101 --rules minimixed,lead:5,my_strategy.json
       foregone compare --votes counts.csv
       foregone compare --voters 20 --quota 3
-      foregone compare --voters 15 --answers 4 --max-disagreement 0.05
+      foregone compare --voters 15 --n-answers 4 --max-disagreement 0.05
     """
     check_writable(png)
     limit = check_max_disagreement(max_disagreement)
     if answers is not None and png is not None:
-        raise InvalidInputError("--png draws envelopes of yes/no strategies: omit --answers or --png")
+        raise InvalidInputError("--png draws envelopes of yes/no strategies: omit --n-answers or --png")
     distribution = given_votes(voters, vote_file, answers, max_memory)
     needed = given_quota(quota, threshold, distribution.n_voters, answers=answers)
     known = KnownVotes.of(distribution, needed)

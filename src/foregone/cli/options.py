@@ -167,11 +167,11 @@ _MANY_ANSWERS = (
     "Plurality vote among at most K different answers, or 'any' number, instead of yes and no; --votes is "
     "then a file of recorded votes, as for 'foregone replay'."
 )
-AnswersOption = Annotated[str | None, typer.Option("--answers", metavar="K", help=_MANY_ANSWERS)]
+AnswersOption = Annotated[str | None, typer.Option("--n-answers", metavar="K", help=_MANY_ANSWERS)]
 AnswersOrClasses = Annotated[
     str | None,
     typer.Option(
-        "--answers",
+        "--n-answers",
         metavar="K",
         help=f"{_MANY_ANSWERS} With --scores: the number of classes that each voter scores.",
     ),
@@ -201,8 +201,8 @@ ScoreFile = Annotated[
         metavar="FILE",
         help="Scores to add up, instead of votes: Parquet, CSV or .npy, with one row per input and one "
         "column per voter, in the order asked. The answer is yes if the full sum is above 0. With K classes "
-        "the largest sum wins: give K columns per voter and --answers K, or a .npy of shape (inputs, voters, "
-        "K). Needs --confidence.",
+        "the largest sum wins: give K columns per voter and --n-answers K, or a .npy of shape (inputs, "
+        "voters, K). Needs --confidence.",
     ),
 ]
 DropClasses = Annotated[
@@ -277,7 +277,9 @@ def given_quota(
             "For another threshold, subtract it from the scores of one voter"
         )
     if answers is not None:
-        raise InvalidInputError("--quota and --threshold apply to yes/no votes: omit them, or omit --answers")
+        raise InvalidInputError(
+            "--quota and --threshold apply to yes/no votes: omit them, or omit --n-answers"
+        )
     if quota is not None and threshold is not None:
         raise InvalidInputError(
             "--quota and --threshold are two ways to give the same number: give only one of them"
@@ -295,7 +297,7 @@ def given_votes(
     max_memory: float | None,
     which: WhichVotes = "averaged",
 ) -> AnyDistribution:
-    """Return the votes in ``file`` or flat ones: between two answers, or with --answers among many."""
+    """Return the votes in ``file`` or flat ones: between two answers, or with --n-answers among many."""
     if answers is None:
         return choose_votes(n_voters, file)
     if n_voters is None:
@@ -335,12 +337,13 @@ def given_scores(
     n_classes = most_answers(answers)
     if n_classes is None or n_classes < 2:
         raise InvalidInputError(
-            f"--answers {answers} is not valid with --scores: give the number of classes, 2 or more, if each "
-            "voter has one column per class; omit --answers if each voter has one column"
+            f"--n-answers {answers} is not valid with --scores: give the number of classes, 2 or more, if "
+            "each voter has one column per class; omit --n-answers if each voter has one column"
         )
     if scores.ndim == 3 and scores.shape[2] != n_classes:
         raise InvalidInputError(
-            f"{file} has scores for {scores.shape[2]} classes, but --answers is {n_classes}: omit --answers"
+            f"{file} has scores for {scores.shape[2]} classes, but --n-answers is {n_classes}: "
+            "omit --n-answers"
         )
     if scores.ndim == 2 and scores.shape[1] % n_classes:
         raise InvalidInputError(
@@ -399,7 +402,7 @@ def most_answers(given: str | None) -> int | None:
     try:
         return int(given)
     except ValueError:
-        raise InvalidInputError(f"--answers must be an integer or 'any', got {given!r}") from None
+        raise InvalidInputError(f"--n-answers must be an integer or 'any', got {given!r}") from None
 
 
 def given_rules(rule_list: str, max_memory: float | None) -> list[str | Method]:

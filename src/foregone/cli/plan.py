@@ -114,7 +114,7 @@ def plan_command(
       foregone plan --votes labelled.csv
       foregone plan --voters 101 --criterion minimixed --json
       foregone plan --voters 20 --quota 3
-      foregone plan --voters 40 --answers any --votes answers.csv
+      foregone plan --voters 40 --n-answers any --votes answers.csv
       foregone plan --scores scores.parquet
       foregone plan --scores scores.parquet --labels labels.csv
     """
@@ -313,7 +313,7 @@ def _command(
         "voters": made.n_voters
         if scores is None and (files["votes"] is None or answers is not None)
         else None,
-        "answers": answers,
+        "n-answers": answers,
         "criterion": None if made.criterion == "minimean" else made.criterion,
         "confidence": None
         if made.confidence is None or (in_accuracy and scores is None)

@@ -93,6 +93,7 @@ def replay_command(
     answers: Annotated[
         str | None,
         typer.Option(
+            "--n-answers",
             metavar="K",
             help="Plurality vote among at most K different answers per item, or 'any' number. Default: 'any' "
             "if there are other answers than yes and no, and --yes is not given.",
@@ -137,13 +138,13 @@ def replay_command(
           --rules minimean-confident,esc:5,esc:8,lead:3
       foregone replay votes.parquet --voters 39 --png calls.png --json
       foregone replay votes.csv --voters 20 --quota 3
-      foregone replay answers.csv --voters 40 --answers any --splits 5
+      foregone replay answers.csv --voters 40 --n-answers any --splits 5
       foregone replay logs/task.eval --voters 15 --yes C
       foregone replay logs/task.json --voters 15 --scorer pattern --count answer
     """
     check_writable(png)
     if yes is not None and answers is not None:
-        raise InvalidInputError("--yes is for two answers, --answers for many: give only one of them")
+        raise InvalidInputError("--yes is for two answers, --n-answers for many: give only one of them")
     limits = parse_rates(max_disagreement)
     counted = None if count is None else check_choice(count, "--count", COUNTED)
     recorded = read_votes(file, count=counted, scorer=scorer, max_memory=max_memory)

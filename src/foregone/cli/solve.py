@@ -105,7 +105,7 @@ def solve_command(
 
     The limit is on the disagreement with the full vote or, with true labels, on
     the loss of accuracy. The strategy is optimal among those that count votes in
-    random order. With --scores, and with --answers and a confidence, it is
+    random order. With --scores, and with --n-answers and a confidence, it is
     certified but not proven optimal.
 
     \b
@@ -122,13 +122,13 @@ def solve_command(
       foregone solve --votes labelled.csv --max-accuracy-loss 0.001
       foregone solve --votes labelled.csv --max-accuracy-loss 0.01 \\
           --costs '0,1;10,0'
-      foregone solve --voters 40 --answers any --votes answers.csv \\
+      foregone solve --voters 40 --n-answers any --votes answers.csv \\
           --max-disagreement 0.01 --confidence 0.95 -o strategy.json
       foregone solve --scores scores.parquet --max-disagreement 0.01 \\
           --confidence 0.95
       foregone solve --scores scores.parquet --labels labels.csv \\
           --max-accuracy-loss 0.005 --confidence 0.95
-      foregone solve --scores scores.csv --answers 3 --max-disagreement 0.01 \\
+      foregone solve --scores scores.csv --n-answers 3 --max-disagreement 0.01 \\
           --confidence 0.95
     """
     check_writable(output)

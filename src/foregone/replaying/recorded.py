@@ -262,6 +262,6 @@ def is_yes(votes: RecordedVotes, yes: str | None) -> npt.NDArray[np.bool_]:
         if not are_yes_or_no(votes):
             raise InvalidInputError(
                 f"expected yes or no votes, found {found}: choose the answer that counts as yes, so that all "
-                "others count as no (yes=ANSWER, or --yes ANSWER), or use all answers (--answers any)"
+                "others count as no (yes=ANSWER, or --yes ANSWER), or use all answers (--n-answers any)"
             )
     return np.array(counts_as_yes, dtype=bool)
