@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from foregone.ballot import Ballot, Followed, Verdict
 from foregone.checks import check_whole
@@ -19,8 +19,19 @@ except ImportError:
 
 __all__ = ["MajorityVote"]
 
+if TYPE_CHECKING:
 
-class MajorityVote(dspy.Module):  # type: ignore[misc]  # dspy is not installed to lint
+    class Module:
+        """What type checkers know of `dspy.Module`, which has no type information."""
+
+        def __call__(self, *args: Any, **inputs: Any) -> Any:
+            """Run the module."""
+
+else:
+    Module = dspy.Module
+
+
+class MajorityVote(Module):
     """Sample a DSPy program repeatedly, and return the majority prediction once it is settled.
 
     Each sample runs a copy of the program whose language models have a separate ``rollout_id``. So DSPy's
