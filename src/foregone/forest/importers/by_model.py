@@ -62,7 +62,7 @@ def import_model(model: Any, leaf: LeafKind) -> Found:
             f"BaggingClassifier of decision trees, got {type(model).__name__}"
         )
     if name is None:
-        known = ", ".join(kind for _, kind in IMPORTERS)
-        raise InvalidInputError(f"expected one of the fitted models {known}, got {type(model).__name__}")
+        known = ", ".join(dict.fromkeys(kind for _, kind in IMPORTERS))
+        raise InvalidInputError(f"expected a fitted model of trees ({known}), got {type(model).__name__}")
     read: Callable[[Any], Found] = import_module(f"foregone.forest.importers.{name}").import_model
     return read(model)
