@@ -35,22 +35,6 @@ FIXED_SIZE = re.compile(r' minsize="2\.047em" maxsize="2\.047em"')
 PARTS = {"mfrac": 2, "msub": 2, "msup": 2, "mover": 2, "munder": 2, "msubsup": 3, "munderover": 3, "mroot": 2}
 
 
-def on_config(config: MkDocsConfig) -> None:
-    """Leave pages out of nav that are not there: a page comes with what it is about."""
-    config.nav = _present(config.nav or [])
-
-
-def _present(entries: list[Any]) -> list[Any]:
-    kept = []
-    for entry in entries:
-        ((title, content),) = entry.items()
-        if isinstance(content, list):
-            kept.append({title: _present(content)})
-        elif any((folder / content).exists() for folder in (ROOT / "docs", ROOT)):
-            kept.append(entry)
-    return kept
-
-
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the gallery, examples/README.md, and the scripts that it links to."""
     gallery = ROOT / "examples" / "README.md"
