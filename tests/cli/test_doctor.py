@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from foregone._kernels import kept_code
-from foregone.cli.health import Package
+from foregone.cli.health import Package, packages
 from tests.cli.conftest import Run
 
 
@@ -36,6 +36,15 @@ def test_an_extra_that_is_not_there_is_no_problem_but_is_named(
     outcome = run("doctor")
     assert outcome.code == 0
     assert "pip install 'foregone[plot]'" in outcome.out
+
+
+def test_what_an_extra_leaves_out_on_this_python_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [
+        "a>=1; (python_version < '3.11') and extra == 'forests'",
+        "b>=1; (python_version < '3.999') and extra == 'forests'",
+    ]
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: lines)
+    assert [package.name for package in packages()] == ["b"]
 
 
 def test_a_package_that_is_missing_or_too_old_is_to_be_installed(

@@ -41,6 +41,9 @@ def packages() -> list[Package]:
         wanted = re.match(r"([\w.-]+)(?:\[.*?\])?(?:>=([\d.]+))?", line)
         of_extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
         extra = of_extra[1] if of_extra else ""
+        before = re.search(r"python_version < ['\"]3\.(\d+)['\"]", line)
+        if before and sys.version_info >= (3, int(before[1])):
+            continue  # not available for this Python
         if wanted is None or wanted[1] == "foregone" or extra in FOR_DEVELOPERS:
             continue
         try:
