@@ -144,7 +144,8 @@ def ranger_models(X: np.ndarray, y: np.ndarray, rows: np.ndarray) -> Iterator[Gr
 
 def main() -> None:
     X, y, rows = data()
-    print(f"| forest of {N_TREES} trees | its own rule | votes against average | own answer against ours |")
+    columns = "its own rule | votes differ from average | foregone differs from the library"
+    print(f"| forest of {N_TREES} trees | {columns} |")
     print("|---|---|---|---|")
     sources = {"treelite": treelite_models, "ydf": ydf_models, "ranger": ranger_models, "spark": spark_models}
     for source in sys.argv[1:] or sources:
