@@ -78,7 +78,7 @@ def write_index(results: Results, folder: Path) -> Path:
 <body>
 <h1>The paper, reproduced</h1>
 <p>The figures and tables of Kalman and Moscovich, <i>Optimal Sequential Testing for Binary Ensemble
-Classifiers</i> (2026), made anew by <code>python -m paper</code>.</p>
+Classifiers</i> (2026), reproduced by <code>python -m paper</code>.</p>
 <p class="quiet">{escape(_settings(results))}</p>
 {_skipped(results)}<nav>
 {links}

@@ -79,21 +79,21 @@ def _opening(results: Results, command: str, date: datetime.date) -> Iterator[st
     settings = results.settings
     yield "# The paper, reproduced\n"
     yield _paragraph(
-        "The figures and tables of Kalman and Moscovich, *Optimal Sequential Testing for Binary Ensemble "
-        "Classifiers* (2026), and of its supplement, made anew by one command:"
+        "This page shows the figures and tables of Kalman and Moscovich, *Optimal Sequential Testing for "
+        "Binary Ensemble Classifiers* (2026), and of its supplement, reproduced by one command:"
     )
     yield f"<!-- not run: takes hours -->\n```console\n$ {command}\n```\n"
     yield _paragraph(
         f"Run on {date.isoformat()} with foregone {foregone.__version__}, scikit-learn "
         f"{version('scikit-learn')} and Python {platform.python_version()}: {len(results.datasets)} "
         f"datasets, forests of {settings.n_voters} trees, {settings.repeats} repeats (the paper has "
-        f"{published.REPEATS}), seed {settings.seed}. This page was written by the command "
-        "too. A dataset comes from the folder given with `--data` if it is there, else from UCI or OpenML; "
-        "table 2 says what was found."
+        f"{published.REPEATS}), seed {settings.seed}. The command also wrote this page. A dataset is read "
+        "from the folder given by `--data` if it is there, and otherwise downloaded from UCI or OpenML; "
+        "table 2 shows the source."
     )
     yield _paragraph(
-        "It runs in a clone. After an interruption, run the same command again: what is finished is kept, "
-        "and the files come out the same."
+        "Run it in a clone of the repository. After an interruption, run the same command again: finished "
+        "pieces are kept, and the files come out the same."
     )
     yield f"<!-- not run: takes hours -->\n```console\n{_COMMANDS}```\n"
 
@@ -102,9 +102,9 @@ def _closeness(results: Results) -> Iterator[str]:
     """Say for each dataset of table 3 how far ours is from the paper's."""
     if not _is_comparable(results):
         return
-    yield "## How close\n"
+    yield "## How close to the paper\n"
     yield _paragraph(
-        "Table 3, ours minus the paper's, in shares. Close is an expected runtime within "
+        "Table 3: our values minus the paper's, as shares. *Close* means an expected runtime within "
         f"{RUNTIME_ABSOLUTE:g} or {RUNTIME_RELATIVE:.0%} of the paper's, and a base error within "
         f"{ERROR_ABSOLUTE:g}."
     )
@@ -123,7 +123,7 @@ def _closeness(results: Results) -> Iterator[str]:
 
 
 def _differences(results: Results) -> Iterator[str]:
-    yield "## What differs, and why\n"
+    yield "## Differences from the paper\n"
     for facts in results.datasets:
         if facts.note:
             yield _bullet(f"**{facts.paper_name}**: {facts.note}.{_effect(results, facts.name)}")
@@ -156,7 +156,7 @@ def _is_comparable(results: Results) -> bool:
 
 def _by_hand(folder: Path) -> Iterator[str]:
     if (folder / NOTES).is_file():
-        yield _paragraph(f"What the command cannot know of this run was written by hand: [{NOTES}]({NOTES}).")
+        yield _paragraph(f"Notes on this run, written by hand: [{NOTES}]({NOTES}).")
 
 
 def _paragraph(text: str) -> str:
@@ -169,29 +169,31 @@ def _bullet(text: str) -> str:
 
 _PROTOCOL = (
     "**Splits.** The paper splits the rows 70/10/20 and names the parts train, test, calibration, in that "
-    "order; we calibrate on 10 % and test on 20 %. Its random splits and forests are its own, so last "
-    "digits differ.",
-    "**Columns that are not numbers** become codes, in the order of their sorted values. The paper does "
-    "not say how it encoded them.",
-    "**Figures** show the same quantities, drawn our way: figure 2 has a second row, figure 4 a panel for "
-    "each approach, figure 5 shares within each class on a square-root scale. Runtime is called expected "
-    "votes, the allowable disagreement rate allowed disagreement.",
+    "order; we calibrate on 10 % and test on 20 %. Random splits and forests are not the same as in the "
+    "paper, so last digits differ.",
+    "**Columns that are not numbers** are encoded as integer codes, in the order of their sorted values. "
+    "The paper does not say how it encoded them.",
+    "**Figures** show the same quantities in another layout: figure 2 has a second row, figure 4 a panel "
+    "for each approach, and figure 5 shows shares within each class on a square-root scale. The paper's "
+    "runtime is called expected votes here, and its allowable disagreement rate is called allowed "
+    "disagreement.",
 )
 _ROUNDING = (
     "**Supplementary table 1** is made with forests trained on 90 % and tested on 10 % of the rows. The "
-    "paper does not give that split: we chose it because the 70 % of the other experiments makes the trees "
-    "on Sepsis surer than the paper prints, and 90 % does not. Agreement on Sepsis is therefore no evidence."
+    "paper does not state this split. We chose it because with the 70 % of the other experiments the trees "
+    "on Sepsis are more certain than the paper prints, and with 90 % they are not. Agreement on Sepsis is "
+    "therefore no evidence."
 )
 _STRUCTURE = (
     "**Envelopes.** Several strategies may be optimal, and a solver returns one of them. Minimax leaves "
-    "most of the envelope open: we take the strategy with the fewest votes on average over flat votes, "
-    "the paper what its solver gave. And the paper finds chance to decide only at the first stop, while "
-    "in ours it often decides later, as the table of shapes counts; `foregone certify` proves a strategy "
-    "optimal."
+    "most of the envelope undetermined: we take the strategy with the fewest votes on average if all "
+    "numbers of yes votes are equally likely, the paper the one that its solver returned. In the paper, "
+    "chance decides only at the first stop; in our strategies it often decides later, as the table of "
+    "shapes shows. `foregone certify` proves a strategy optimal."
 )
 _TIMING = (
-    "**Solve times** are from another machine and other solvers: HiGHS in floating point instead of "
-    "SoPlex in rationals, SCIP instead of Gurobi, stopped at a time limit. The paper reports 33 hours for "
+    "**Solve times** were measured on another machine, with other solvers: HiGHS in floating point instead "
+    "of SoPlex in rationals, SCIP instead of Gurobi, stopped at a time limit. The paper reports 33 hours for "
     "the quadratic program with 15 voters, and less than a minute for the linear program up to 100."
 )
 
@@ -205,10 +207,10 @@ def _changed_by_rounding(results: Results) -> str:
     }
     changed = [f"{name} {mean:.2%}" for name, mean in means.items() if f"{mean:.2%}" != "100.00%"]
     if not changed:
-        return "As in the paper, rounding changes no answers to speak of."
+        return "As in the paper, rounding changes almost no answers."
     return (
-        "The paper's invariance to rounding is 100.00% throughout; ours is less for some sets, where voting "
-        f"does change answers: {', '.join(changed)}."
+        "The paper's invariance to rounding is 100.00% throughout; ours is lower for some datasets, where "
+        f"voting does change answers: {', '.join(changed)}."
     )
 
 
