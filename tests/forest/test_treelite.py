@@ -21,6 +21,11 @@ from tests.forest.slow_walk import full_scores
 
 treelite = pytest.importorskip("treelite")
 
+pytestmark = [  # of XGBoost 3.4
+    pytest.mark.filterwarnings("ignore:.*booster=dart. is deprecated"),
+    pytest.mark.filterwarnings("ignore:.XGBRFClassifier. is deprecated"),
+]
+
 STRANGE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45]
 CATEGORIES = [np.nan, -1.0, 0.7, 3.2, 31.0, 32.0, 39.0, 40.0, 1e6, np.inf, -np.inf]
 

@@ -1,5 +1,7 @@
 """Scores of XGBoost models are their margins: added in float32 bit for bit, in float64 within last bits."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
-from foregone.forest.importers.xgboost import import_model
+from foregone.forest.importers.xgboost import _members, import_model
 from tests.forest.slow_class_scores import class_scores, class_sums
 from tests.forest.slow_walk import full_scores, near_thresholds
 
@@ -40,7 +42,11 @@ KEEPS_CATEGORIES = pytest.mark.skipif(
     tuple(map(int, xgb.__version__.split(".")[:2])) < (3, 1), reason="needs XGBoost 3.1 or newer"
 )
 
-pytestmark = pytest.mark.usefixtures("form")  # every batch in every form
+pytestmark = [
+    pytest.mark.usefixtures("form"),  # every batch in every form
+    pytest.mark.filterwarnings("ignore:.*booster=(dart|gblinear). is deprecated"),  # by XGBoost 3.4
+    pytest.mark.filterwarnings("ignore:.XGBRFClassifier. is deprecated"),
+]
 
 
 def data(rng, n_rows=400):
@@ -237,6 +243,22 @@ def test_a_classifier_that_stopped_early_is_read_up_to_its_best_iteration_and_it
     assert len(list(found.trees())) < len(list(whole.trees()))
     assert_same_margins(found, X[:50], model.predict(X[:50], output_margin=True))
     assert_same_margins(whole, X[:50], model.get_booster().predict(xgb.DMatrix(X[:50]), output_margin=True))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_factors_of_dropped_trees_are_found_where_each_release_puts_them(inside):
+    X, y = data(np.random.default_rng(4))
+    booster = xgb.XGBClassifier(**SMALL, booster="dart", rate_drop=0.5).fit(X, y).get_booster()
+    content = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
+    model = content.get("gbtree", content)["model"]
+    factors = content.pop("weight_drop", None) or model.pop("weight_drop")
+    assert len(set(factors)) > 1
+    if inside:  # since 3.4
+        model["weight_drop"] = factors
+        members = _members({"name": "gbtree", "model": model}, None)
+    else:
+        members = _members({"name": "dart", "weight_drop": factors, "gbtree": {"model": model}}, None)
+    assert [member.factor for member in members] == np.array(factors, np.float32).tolist()
 
 
 def test_trees_of_a_single_leaf_and_random_forests_are_read():

@@ -169,7 +169,8 @@ def _members(gradient_booster: dict[str, Any], n_rounds: int | None) -> list[_Me
         raise InvalidInputError(f"booster {name!r} is not supported: train with booster='gbtree'")
     model = (gradient_booster["gbtree"] if name == "dart" else gradient_booster)["model"]
     parts = model["trees"]
-    factors = gradient_booster.get("weight_drop", [1.0] * len(parts))
+    # The factors of dropped trees: beside the model, or since release 3.4 inside it.
+    factors = gradient_booster.get("weight_drop") or model.get("weight_drop") or [1.0] * len(parts)
     members = [
         _Member(part, np.float32(factor), int(group))
         for part, factor, group in zip(parts, factors, model["tree_info"], strict=True)
