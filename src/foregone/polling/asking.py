@@ -8,7 +8,7 @@ import contextvars
 import inspect
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -266,6 +266,8 @@ def _run_in_thread(work: Coroutine[Any, Any, Result]) -> Result:
     thread.start()
     try:
         ready.set()
+        while not ended.done():  # an interrupt just before an endless wait would go unnoticed
+            wait([ended], timeout=0.5)
         return ended.result()
     except BaseException:
         if not ended.done():
