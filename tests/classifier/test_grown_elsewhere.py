@@ -78,7 +78,7 @@ def test_rows_with_texts_reach_a_forest_of_ranger():
     [(PackedForest, "soft", "ScoredForest"), (ScoredForest, "hard", "PackedForest")],
 )
 def test_a_forest_that_cannot_vote_as_asked_is_refused(kind, voting, needed):
-    with pytest.raises(InvalidInputError, match=f"voting='{voting}' needs a {needed}, not a {kind.__name__}"):
+    with pytest.raises(InvalidInputError, match=f"voting='{voting}' needs a {needed}, got a {kind.__name__}"):
         early_stop(kind.from_spark(SPARK), rows_of_spark(), voting=voting)
 
 

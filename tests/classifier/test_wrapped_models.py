@@ -280,7 +280,7 @@ def test_a_packed_forest_of_several_classes_is_stopped_as_the_model_it_was_made_
     np.testing.assert_array_equal(
         EarlyStoppingClassifier.load(tmp_path / "file").predict(X3), one.predict(X3)
     )
-    with pytest.raises(InvalidInputError, match="voting='soft' needs a ScoredForest, not a PluralityForest"):
+    with pytest.raises(InvalidInputError, match="voting='soft' needs a ScoredForest, got a PluralityForest"):
         early_stop(forest, X3, voting="soft")
 
 

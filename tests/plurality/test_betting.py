@@ -263,7 +263,7 @@ def test_the_certificate_proves_the_limit_and_nothing_that_was_tampered_with(
 def test_another_limit_is_proven_only_if_it_is_larger_than_the_one_certified() -> None:
     solution = solve_plurality(PAST, 0.05, n_voters=9, n_classes=3)
     assert certify(solution, max_disagreement=0.06).holds
-    with pytest.raises(InvalidInputError, match=r"certify the limit 0.05, .* Solve again for 0.0499"):
+    with pytest.raises(InvalidInputError, match=r"certified for limits from 0.05 up, .* Solve again for 0.0499"):
         certify(solution, max_disagreement=0.0499)
 
 
