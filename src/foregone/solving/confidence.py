@@ -73,6 +73,10 @@ def upper_bounds(counts: FloatArray, total: int, failure: float) -> FloatArray:
 def _clopper_pearson(counts: FloatArray, total: int, failure: FloatArray) -> FloatArray:
     """Return the bounds, each at its own level, for counts below the total."""
     bounds = np.asarray(scipy.special.betainccinv(counts + 1, total - counts, failure))
+    # SciPy before 1.17 finds no quantile from about 1e12 observations: start from the normal one.
+    deviation = np.sqrt((counts + 1) * (1 - counts / total))
+    normal = (counts + 1 - scipy.special.ndtri(failure) * deviation) / total
+    bounds = np.where(np.isnan(bounds), np.minimum(normal, 1.0), bounds)
     # With very many observations the quantile may be inaccurate: raise bounds until tails are small enough.
     step = 2.0**-40
     while np.any(
