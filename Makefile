@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs images examples clean fuzz fuzz-kill paper
+.PHONY: help demo test test-quick lint format docs images examples clean fuzz fuzz-kill paper
 .PHONY: bench-solve bench-predict bench-guarantees bench-orders bench-scores bench-accuracy bench-replay bench-plurality bench-polls bench-scale bench-monitor bench-before-after bench-as-you-go bench-latency bench-start bench-gpu
 
 help:  ## List the targets
@@ -19,6 +19,11 @@ demo: $(VENV)/.has-plot  ## Train a forest, stop it early and show what that sav
 
 test: $(VENV)/.has-test $(VENV)/.looked-for-browser  ## Run the whole test suite, doctests included
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+# Rooms that start processes, read models of other libraries or try every size are left to `make test`.
+SLOW_ROOMS := classifier cli examples forest fuzzing gpu integrations paper report scale
+test-quick: $(VENV)/.has-test  ## Run the tests that take no more than a second, without the slow rooms (1 minute)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow" $(SLOW_ROOMS:%=--ignore=tests/%) tests
 
 lint: $(VENV)/.has-lint  ## Check style, formatting, types and import layers
 	$(BIN)/ruff check .

@@ -212,6 +212,7 @@ def test_kernels_are_told_apart_by_their_names() -> None:
     assert len(kept) == len(set(kept)) >= 12
 
 
+@pytest.mark.slow
 def test_without_any_folder_the_doctor_says_what_to_do(tmp_path: Path) -> None:
     assert foregone.__file__ is not None
     package = tmp_path / "foregone"

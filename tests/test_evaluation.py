@@ -70,6 +70,7 @@ def cautious(n_voters: int) -> StoppingStrategy:
     return StoppingStrategy.from_rows(n_voters, lambda asked: np.zeros(asked + 1))
 
 
+@pytest.mark.slow
 @given(st.integers(1, 6).flatmap(answering_strategies))
 def test_cost_and_risk_are_those_of_every_order_of_the_votes_to_full_relative_accuracy(strategy):
     evaluation = evaluate(strategy)

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("feature", FEATURES)
 def test_a_feature_works_or_says_why_not(feature: str, kind: Kind) -> None:

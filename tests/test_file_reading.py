@@ -139,6 +139,7 @@ CONTENTS = {
 READERS = (StoppingStrategy.load, ScoreStrategy.load, PluralityStrategy.load, read_counts, read_votes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", CONTENTS)
 def test_no_content_takes_more_memory_than_its_size_allows(tmp_path, content):
     path = tmp_path / "file"
@@ -148,6 +149,7 @@ def test_no_content_takes_more_memory_than_its_size_allows(tmp_path, content):
         assert peak(read, path)[0] < MEMORY_PER_BYTE * path.stat().st_size, (read, read_it_once)
 
 
+@pytest.mark.slow
 def test_a_small_parquet_file_of_very_many_votes_asks_first(tmp_path):
     pa = pytest.importorskip("pyarrow", reason="needs the extra 'replay'")
     from pyarrow import parquet

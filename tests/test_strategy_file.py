@@ -315,6 +315,7 @@ def test_a_file_cut_short_anywhere_is_refused(saved, path):
     assert StoppingStrategy.load(path) == golden_strategy()
 
 
+@pytest.mark.slow
 def test_a_file_with_any_one_character_damaged_never_gives_another_strategy(saved, path):
     whole = saved.read_bytes()
     survived = 0

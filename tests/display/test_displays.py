@@ -101,6 +101,7 @@ def test_no_text_is_cut_off_or_printed_over_another(name: str) -> None:
             assert not any(box.overlaps(other) for other in boxes[:place])
 
 
+@pytest.mark.slow
 def test_importing_needs_no_matplotlib_and_drawing_no_pyplot() -> None:
     script = """
 import sys

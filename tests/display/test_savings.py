@@ -37,6 +37,7 @@ def test_without_votes_they_are_flat() -> None:
     assert display.speed_up == pytest.approx(7 / display.mean)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)  # each draws a figure
 @given(st.lists(st.integers(0, 150), min_size=1), st.none() | st.integers(1, 200))
 def test_bars_hold_every_row_once(asked: list[int], bin_width: int | None) -> None:

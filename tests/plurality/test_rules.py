@@ -30,6 +30,7 @@ def esc_stops(votes: tuple[int, ...], window: int) -> float:
     )  # earlier windows ended the poll earlier
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [1, 2, 3, 4])
 def test_esc_is_what_it_is_in_every_order_on_average(window):
     strategy = rules.esc(N_VOTERS, window)
@@ -77,6 +78,7 @@ def test_at_least_one_voter_is_asked_even_at_threshold_zero():
         assert evaluation.expected_votes == pytest.approx(np.ones(lattice_of(7).n_compositions))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 3, 9])
 def test_the_first_answer_with_k_votes_ends_the_poll(k):
     strategy = rules.quorum(N_VOTERS, k)

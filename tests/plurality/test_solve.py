@@ -66,6 +66,7 @@ def optimum_by_linear_program(n_voters: int, weights: np.ndarray, limit: float, 
     return float(result.fun)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [0.0, 0.03, 0.2])
 @pytest.mark.parametrize("criterion", ["minimean", "minimixed"])
 def test_a_linear_program_over_all_strategies_finds_nothing_better(criterion, limit):

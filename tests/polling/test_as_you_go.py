@@ -68,6 +68,7 @@ def test_the_chances_to_fail_add_up_to_what_is_allowed():
     assert all(any(level == pytest.approx(one) for level in levels) for one in taken)
 
 
+@pytest.mark.slow
 def test_every_strategy_of_a_course_keeps_the_limit_with_the_confidence():
     """Over random full votes: how often the true mean disagreement of any phase is above the limit."""
     true = VoteDistribution.from_counts(10**6 * betabinom.pmf(np.arange(N + 1), N, 0.5, 0.5))

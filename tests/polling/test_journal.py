@@ -54,6 +54,7 @@ def test_what_was_written_is_read_again(written):
     assert len(written.read_bytes().splitlines()) == 4
 
 
+@pytest.mark.slow
 def test_cut_off_anywhere_it_keeps_every_whole_line_and_can_be_written_on(written):
     whole = written.read_bytes()
     ends = [place + 1 for place, byte in enumerate(whole) if byte == ord("\n")]
@@ -67,6 +68,7 @@ def test_cut_off_anywhere_it_keeps_every_whole_line_and_can_be_written_on(writte
         assert sum(map(len, reopen(written).values())) == n_votes + 1
 
 
+@pytest.mark.slow
 def test_every_changed_byte_is_noticed_and_the_file_left_as_it_is(written):
     whole = written.read_bytes()
     for place in range(len(whole)):

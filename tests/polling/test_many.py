@@ -158,6 +158,7 @@ def test_errors_in_the_callers_loop_and_cancellations_leave_nothing_behind():
     run(cancelled())
 
 
+@pytest.mark.slow
 def test_what_is_kept_does_not_grow_with_the_questions_done():
     ask = Ask(Simulated(seed=1, failure_rate=0.05))
     kept = []

@@ -150,6 +150,7 @@ def test_rare_classes_that_begin_far_behind_are_not_dropped_for_it():
     assert early[2] > early[:2].max() + 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drops", [False, True])
 def test_the_limit_is_kept_as_often_as_promised(drops):
     truth = drawn(10**6, 20_000, 15, 3)

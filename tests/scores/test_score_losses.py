@@ -148,6 +148,7 @@ def fraction_broken(limits, solves: int, n_rows: int = 1200, **how) -> float:
     return broken / solves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "how"),
     [(0.03, {}), ({"yes": 0.05, "no": 0.08}, {}), (0.1, {"costs": COSTS})],

@@ -115,6 +115,7 @@ def check_looks(solution: Solution) -> None:
         reached = {yes + more for yes in reached if stop(step, yes) < 1 for more in (0, 1)}
 
 
+@pytest.mark.slow
 @given(asked(most_voters=12))
 @settings(max_examples=250)
 def test_the_solvers_agree_and_the_fast_one_proves_itself(problem):
