@@ -629,7 +629,7 @@ def _not_packed(kind: Kind) -> bool:
 
 PYTHON = Refusal(
     _not_packed,
-    "hese voters are Python objects",
+    "voters are Python objects",
     "voters that are Python objects cannot be saved without pickle",
 )
 MEANS_OF_MANY = "averages over random orders do not tell which of many classes is the answer"
