@@ -257,7 +257,10 @@ def _mutate_json(chance: Random, text: bytes) -> bytes:
     else:
         new = _value(chance, value)
         holder[place] = new if key is None else (key, new)
-    return dump_json(root).encode("utf-8", "surrogatepass")
+    try:
+        return dump_json(root).encode("utf-8", "surrogatepass")
+    except RecursionError:  # Python 3.14 reads deeper than this writes
+        return _flip_bits(chance, text, b"")
 
 
 def _holders(value: Any) -> Any:

@@ -35,7 +35,7 @@ def test_a_missing_gpu_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_device() -> None:
         raise RuntimeError("no driver")
 
-    monkeypatch.setattr(gpu, "_versions", lambda packages: {"numba-cuda": "0.30"})
+    monkeypatch.setattr(gpu, "_versions", lambda packages: {"numba-cuda": "99.0"})
     monkeypatch.setattr(cuda, "get_current_device", no_device, raising=False)
     packed, new = forest(5)
     with pytest.raises(InvalidInputError, match=r'no driver.*use device="cpu"'):

@@ -101,8 +101,10 @@ class Loopback:
         server = await start(self._behave)
         self.url = url_of(server)
         self._ready.set()
-        async with server:
+        try:
             await asyncio.Event().wait()
+        finally:  # and not wait for connections to end, as leaving `async with server` does since Python 3.12
+            server.close()
 
     def __enter__(self) -> Loopback:
         self._thread.start()
