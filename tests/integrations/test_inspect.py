@@ -27,11 +27,8 @@ from foregone.integrations.inspect_early_stopping import _inspect
 from foregone.plurality import rules as plurality_rules
 from tests.cli.page_blocks import blocks
 
-# Inspect's own: what it gives to tenacity, and streams that it leaves to the garbage collector.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:Unclosed <MemoryObject:ResourceWarning"),
-]
+# Inspect's own: what it gives to tenacity.
+pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 
 SOLUTION = solve("minimixed", 21, 0.01)
 
