@@ -235,10 +235,17 @@ class Raw:
 
 def _mutate_json(chance: Random, text: bytes) -> bytes:
     try:
-        root = parse_json(text)
-        holders = list(_holders(root))
-    except (ValueError, RecursionError):  # an earlier change broke it
+        return _mutate_parsed(chance, text)
+    except RecursionError:  # nested too deep by an earlier change; some Pythons read deeper than this writes
         return _flip_bits(chance, text, b"")
+
+
+def _mutate_parsed(chance: Random, text: bytes) -> bytes:
+    try:
+        root = parse_json(text)
+    except ValueError:  # an earlier change broke it
+        return _flip_bits(chance, text, b"")
+    holders = list(_holders(root))
     if not holders:
         return dump_json(_value(chance, root)).encode()
     holder = chance.choice(holders)
@@ -257,10 +264,7 @@ def _mutate_json(chance: Random, text: bytes) -> bytes:
     else:
         new = _value(chance, value)
         holder[place] = new if key is None else (key, new)
-    try:
-        return dump_json(root).encode("utf-8", "surrogatepass")
-    except RecursionError:  # Python 3.14 reads deeper than this writes
-        return _flip_bits(chance, text, b"")
+    return dump_json(root).encode("utf-8", "surrogatepass")
 
 
 def _holders(value: Any) -> Any:
