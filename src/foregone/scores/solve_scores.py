@@ -277,7 +277,7 @@ def _hopeful(
     confidence: float,
     certifying: IntArray | None = None,
 ) -> tuple[list[ScoreRows], str | None]:
-    """Return the ways to count losses with which the rows could certify a stop, or why there are none.
+    """Return the ways to count losses with which the rows could certify a stop, or the reason if no way can.
 
     If the certification rows must not be used yet, the learning rows stand in for them.
     """
