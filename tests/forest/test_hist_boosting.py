@@ -170,6 +170,13 @@ def test_other_models_are_refused_with_a_reason():
         import_model(one)
     with pytest.raises(NotFittedError):
         import_model(HistGradientBoostingClassifier())
-    frame = pd.DataFrame({"day": pd.Categorical([pd.Timestamp(2020, 1, 1 + n % 2) for n in range(90)])})
-    with pytest.raises(InvalidInputError, match="astype"):
-        import_model(HistGradientBoostingClassifier(max_iter=2).fit(frame, np.arange(90) % 2))
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s"])
+def test_times_as_categories_are_refused_with_a_reason(unit):
+    """In nanoseconds, NumPy would convert them to integers, which no entry of a frame equals."""
+    days = np.array(["2020-01-01", "2020-01-02"] * 45, dtype=f"datetime64[{unit}]")
+    for times in (days, days - days[0]):
+        frame = pd.DataFrame({"day": pd.Categorical(times)})
+        with pytest.raises(InvalidInputError, match="astype"):
+            import_model(HistGradientBoostingClassifier(max_iter=2).fit(frame, np.arange(90) % 2))

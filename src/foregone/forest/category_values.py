@@ -144,7 +144,11 @@ def category_list(values: Iterable[Any]) -> npt.NDArray[Any]:
     InvalidInputError
         If they are neither all texts nor all finite numbers, or if one occurs twice.
     """
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    # Not of times: the item of a datetime64[ns] is an int.
+    plain = [
+        value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufU" else value
+        for value in values
+    ]
     if plain and all(isinstance(value, str) for value in plain):
         array: npt.NDArray[Any] = np.array(plain, dtype=object)
     elif all(map(_is_exact_number, plain)):
