@@ -14,6 +14,7 @@ from typing import Any
 
 os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
 
+import numpy as np
 from numba import cuda, njit
 from numba.core.dispatcher import Dispatcher
 from numba.cuda.simulator import kernel as simulated_kernel
@@ -43,6 +44,14 @@ def inner(function: Any) -> Any:
 
 
 compiled.inner = inner
+
+
+# Numbers -----------------------------------------------------------------------------------------
+
+if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+    # NumPy 1 adds a uint64 and an int to a float, even where it is an index. Compiled code does not.
+    _entry = FakeCUDAArray.__getitem__
+    FakeCUDAArray.__getitem__ = lambda self, at: _entry(self, int(at) if isinstance(at, np.floating) else at)
 
 
 # Threads that wait for each other ----------------------------------------------------------------
