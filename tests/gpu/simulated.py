@@ -1,29 +1,30 @@
 """numba's simulator of a GPU, made able to run our kernels. Import this before anything of foregone.
 
 The simulator runs the threads of a block as threads of Python, and knows no warps. Here a block is one group
-of lanes, or several whole warps. Functions that are compiled for the CPU as parts of other ones are called as
-plain Python by simulated kernels.
+of lanes, or several whole warps, and its threads are greenlets, which switch faster than threads. Functions that
+are compiled for the CPU as parts of other ones are called as plain Python by simulated kernels.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-import threading
+from collections.abc import Iterator
 from typing import Any
 
 os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
 
 import numpy as np
+from greenlet import getcurrent, greenlet
 from numba import cuda, njit
 from numba.core.dispatcher import Dispatcher
 from numba.cuda.simulator import kernel as simulated_kernel
 from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
-from numba.cuda.simulator.kernelapi import FakeCUDAModule
+from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAModule
 
 import foregone._kernels.compiled as compiled
 
-sys.setswitchinterval(1e-5)
 WARP = 32
 
 
@@ -54,50 +55,61 @@ if np.lib.NumpyVersion(np.__version__) < "2.0.0":
     FakeCUDAArray.__getitem__ = lambda self, at: _entry(self, int(at) if isinstance(at, np.floating) else at)
 
 
+
+# Calls of device functions -----------------------------------------------------------------------
+
+_run_kernel = simulated_kernel.FakeCUDAKernel.__call__
+
+
+def _call(self: Any, *args: Any) -> Any:
+    """Call a device function as it is: whoever started the kernel has swapped the module for all of them."""
+    return self.fn(*args) if self._device else _run_kernel(self, *args)
+
+
+@contextlib.contextmanager
+def _swapped_everywhere(fn: Any, within_kernel: Any) -> Iterator[None]:
+    """Let `cuda` be what kernels see of it, in every module that has kernels."""
+    ours = [module for name, module in sys.modules.items() if name.startswith("foregone._kernels.gpu.")]
+    swapped = [module for module in ours if getattr(module, "cuda", None) is cuda]
+    for module in swapped:
+        module.cuda = within_kernel
+    try:
+        yield
+    finally:
+        for module in swapped:
+            module.cuda = cuda
+
+
+simulated_kernel.FakeCUDAKernel.__call__ = _call
+simulated_kernel.swapped_cuda_module = _swapped_everywhere
+
+
 # Threads that wait for each other ----------------------------------------------------------------
+
+
+class Lane(greenlet):
+    """A thread of a block, which runs until it waits for others."""
+
+    def __init__(self, block: Block, grid_point: Any, number: int, args: Any) -> None:
+        super().__init__(lambda: block._f(*args))
+        self.block, self.number = block, number
+        self.blockIdx, self.threadIdx = Dim3(*grid_point), Dim3(number, 0, 0)
 
 
 class Block(simulated_kernel.BlockManager):
     """Runs threads one at a time, each until it waits for the others: no polling, and the same every time."""
 
     def run(self, grid_point: Any, *args: Any) -> None:
-        n_threads = self._block_dim[0]
-        self.said: list[Any] = [None] * n_threads
-        self.turns = [threading.Semaphore(0) for _ in range(n_threads)]
-        self.back = threading.Semaphore(0)
-        threads = []
-        for number in range(n_threads):
-            thread = simulated_kernel.BlockThread(
-                lambda number=number: self._first(number, args), self, grid_point, (number, 0, 0), False
-            )
-            threads.append(thread)
-            thread.start()
-        living = list(range(n_threads))
-        while living:
-            for number in living:
-                self.turns[number].release()
-                self.back.acquire()
-            for thread in threads:
-                if thread.exception:
-                    raise thread.exception[0].with_traceback(thread.exception[1])
-            living = [number for number in living if number not in self.ended]
-
-    def _first(self, number: int, args: Any) -> None:
-        self.turns[number].acquire()
-        try:
-            self._f(*args)
-        finally:
-            self.ended.add(number)
-            self.back.release()
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.ended: set[int] = set()
+        self.lanes = [Lane(self, grid_point, number, args) for number in range(self._block_dim[0])]
+        self.said: list[Any] = [None] * len(self.lanes)
         self.arrived: set[int] = set()
+        while not all(lane.dead for lane in self.lanes):
+            for lane in self.lanes:
+                if not lane.dead:
+                    lane.switch()
 
-    def wait(self, number: int) -> None:
-        self.back.release()
-        self.turns[number].acquire()
+    def wait(self) -> None:
+        getcurrent().parent.switch()
 
 
 simulated_kernel.BlockManager = Block
@@ -105,26 +117,26 @@ simulated_kernel.BlockManager = Block
 
 def _together(said: Any) -> list[Any]:
     """Tell the others something, and return what all lanes say."""
-    thread = threading.current_thread()
-    block, number = thread._manager, thread.threadIdx.x
+    lane = getcurrent()
+    block, number = lane.block, lane.number
     block.said[number] = said
-    block.wait(number)
+    block.wait()
     first = number - number % WARP
     heard = block.said[first : first + WARP]
-    block.wait(number)
+    block.wait()
     return heard
 
 
 def syncthreads(self: Any) -> None:
     """Wait until all threads of the block are here, or have ended."""
-    thread = threading.current_thread()
-    block, number = thread._manager, thread.threadIdx.x
+    lane = getcurrent()
+    block, number = lane.block, lane.number
     block.arrived.add(number)
     while number in block.arrived:
-        if len(block.arrived) + len(block.ended) == len(block.said):
+        if len(block.arrived) + sum(other.dead for other in block.lanes) == len(block.lanes):
             block.arrived.clear()
         else:
-            block.wait(number)
+            block.wait()
 
 
 def ballot_sync(self: Any, mask: int, predicate: bool) -> int:
@@ -150,6 +162,8 @@ if not hasattr(cuda, "get_current_device"):
 
 cuda.as_cuda_array = lambda array: array
 FakeCUDAArray.__cuda_array_interface__ = property(lambda self: self._ary.__array_interface__)
+FakeCUDAModule.threadIdx = property(lambda self: getcurrent().threadIdx)
+FakeCUDAModule.blockIdx = property(lambda self: getcurrent().blockIdx)
 FakeCUDAModule.ballot_sync = ballot_sync
 FakeCUDAModule.shfl_sync = shfl_sync
 FakeCUDAModule.syncwarp = syncwarp
