@@ -1,6 +1,6 @@
 #!/usr/bin/env -S uv run --script
 # /// script
-# dependencies = ["nox>=2025.2.9"]
+# dependencies = ["nox>=2025.2.9", "packaging"]
 # ///
 """Run the suite on other Pythons, other versions of the dependencies, and the built package.
 
@@ -15,6 +15,8 @@ import shutil
 from pathlib import Path
 
 import nox
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -40,8 +42,24 @@ def lowest(session: nox.Session) -> None:
     extras = sorted(PYPROJECT["project"]["optional-dependencies"].keys() - {"all", "cuda"})
     here = f".[{','.join(extras)}]"
     session.install("--resolution", "lowest-direct", "--group", "test", "--editable", here)
+    _check_lowest(session, extras)
     # Old packages call what newer ones among their own requirements have deprecated: no errors of ours.
     session.run("python", "-m", "pytest", "-o", "filterwarnings=default", *WORKERS, *session.posargs)
+
+
+def _check_lowest(session: nox.Session, extras: list[str]) -> None:
+    """Fail if a package is newer than its lowest version in pyproject.toml, which then would not be tested."""
+    frozen = session.run("uv", "pip", "freeze", silent=True) or ""
+    installed = dict(row.split("==") for row in frozen.splitlines() if "==" in row)
+    options = PYPROJECT["project"]["optional-dependencies"]
+    for line in [
+        *PYPROJECT["project"]["dependencies"],
+        *(line for extra in extras for line in options[extra]),
+    ]:
+        requirement = Requirement(line)
+        lowest = [bound.version for bound in requirement.specifier if bound.operator == ">="]
+        if lowest and installed[requirement.name.replace("_", "-")] not in SpecifierSet(f"=={lowest[0]}.*"):
+            session.error(f"{line} cannot be installed in its lowest version beside the others: raise it")
 
 
 @nox.session(python="3.13", venv_backend="uv", default=False)

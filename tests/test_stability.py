@@ -159,3 +159,16 @@ def test_the_extras_and_packages_on_the_page_are_those_of_the_project() -> None:
     packages = page.partition("| package | size | needed for |")[2].partition("\n\n")[0]
     for requirement in project["dependencies"]:
         assert re.search(rf"\b{re.split('[<>=;]', requirement)[0]}\b", packages), requirement
+
+
+def test_the_conda_recipe_and_the_citation_are_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "conda-recipe" / "recipe.yaml").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'version: "{foregone.__version__}"' in recipe
+    assert f"version: {foregone.__version__}\n" in citation
+    needed = re.findall(r"^    - (.+)$", recipe.partition("  run:\n")[2].partition("\n\n")[0], re.MULTILINE)
+    assert needed == [
+        "python >=${{ python_min }}",
+        *(one.replace(">=", " >=") for one in project["dependencies"]),
+    ]

@@ -36,7 +36,7 @@ def run(code: str, *words: str) -> str:
     head = (
         "import sys, numpy as np\n"
         "def imported():\n"
-        "    slow = ('sklearn', 'joblib', 'pandas', 'scipy.special', 'scipy.sparse', 'scipy.stats', 'rich')\n"
+        "    slow = ('sklearn', 'joblib', 'pandas', 'scipy.special', 'scipy.stats', 'rich')\n"
         "    return [name for name in slow if name in sys.modules]\n"
         "import foregone\n"
         "folder = sys.argv[1]\n"

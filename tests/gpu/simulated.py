@@ -1,8 +1,8 @@
 """numba's simulator of a GPU, made able to run our kernels. Import this before anything of foregone.
 
 The simulator runs the threads of a block as threads of Python, and knows no warps. Here a block is one group
-of lanes, or several whole warps, and its threads are greenlets, which switch faster than threads. Functions that
-are compiled for the CPU as parts of other ones are called as plain Python by simulated kernels.
+of lanes, or several whole warps, and its threads are greenlets, which switch faster than threads. Functions
+that are compiled for the CPU as parts of other ones are called as plain Python by simulated kernels.
 """
 
 from __future__ import annotations
@@ -51,9 +51,13 @@ compiled.inner = inner
 
 if np.lib.NumpyVersion(np.__version__) < "2.0.0":
     # NumPy 1 adds a uint64 and an int to a float, even where it is an index. Compiled code does not.
-    _entry = FakeCUDAArray.__getitem__
-    FakeCUDAArray.__getitem__ = lambda self, at: _entry(self, int(at) if isinstance(at, np.floating) else at)
+    _get, _set = FakeCUDAArray.__getitem__, FakeCUDAArray.__setitem__
 
+    def _index(at: Any) -> Any:
+        return int(at) if isinstance(at, np.floating) else at
+
+    FakeCUDAArray.__getitem__ = lambda self, at: _get(self, _index(at))
+    FakeCUDAArray.__setitem__ = lambda self, at, value: _set(self, _index(at), value)
 
 
 # Calls of device functions -----------------------------------------------------------------------
