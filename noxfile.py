@@ -48,7 +48,7 @@ def lowest(session: nox.Session) -> None:
 
 
 def _check_lowest(session: nox.Session, extras: list[str]) -> None:
-    """Fail if a package is newer than its lowest version in pyproject.toml, which then would not be tested."""
+    """Fail if a package is newer than its lowest version in pyproject.toml: that one would not be tested."""
     frozen = session.run("uv", "pip", "freeze", silent=True) or ""
     installed = dict(row.split("==") for row in frozen.splitlines() if "==" in row)
     options = PYPROJECT["project"]["optional-dependencies"]
