@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Any
 
 # Tests run side by side, one on each core. OpenMP threads that wait for each other would take up to a hundred
 # times as long. This must be set before scikit-learn is imported; foregone's own threads do not depend on it.
@@ -23,3 +24,24 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 def _same_luck_every_time() -> None:
     """Seed what ``random_state=None`` draws from, so that a failure can be repeated."""
     np.random.seed(0)  # noqa: NPY002  # scikit-learn draws from this one
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let workers begin with the files that have slow tests, so that none is left with one at the end."""
+    if hasattr(config, "workerinput"):
+        slow = {item.path for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist it is no hook
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give all tests of a file to one worker: what they share is made once, not once by each worker."""
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByFile(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            group = super()._split_scope(nodeid)
+            return nodeid.partition("::")[0] if group == nodeid else group
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
