@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 # Tests run side by side, one on each core. OpenMP threads that wait for each other would take up to a hundred
@@ -12,18 +13,30 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from foregone.report import speed
+
 # No deadline: a slow machine is no failure. The same examples every time: a failure can be repeated.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
 
-# Whichever test starts Spark's Java process first, its workers are to be this Python.
+# Whichever test starts Spark's Java process first: its workers are to be this Python, and it ends before
+# optimised code would pay.
 os.environ["PYSPARK_PYTHON"] = sys.executable
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 @pytest.fixture(autouse=True)
 def _same_luck_every_time() -> None:
     """Seed what ``random_state=None`` draws from, so that a failure can be repeated."""
     np.random.seed(0)  # noqa: NPY002  # scikit-learn draws from this one
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _brief() -> Iterator[None]:
+    """Let reports measure speed for less long: no test looks at how fast anything was."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(speed, "SECONDS", 0.005)
+        yield
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -13,14 +13,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from foregone import early_stop
-from foregone.report import speed
 from tests.cli.conftest import Run
-
-
-@pytest.fixture(autouse=True)
-def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measure for less long: no test looks at how fast it was."""
-    monkeypatch.setattr(speed, "SECONDS", 0.005)
 
 
 @pytest.fixture(scope="module")

@@ -11,19 +11,11 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
-from foregone.report import Report, make_report, speed
+from foregone.report import Report, make_report
 
 # What a careless page would run, in the places that labels and names are shown.
 HOSTILE = "<script>throw 1</script>\"'&\x1b[31m\u202e\u200b"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def brief() -> Iterator[None]:
-    """Measure for less long: no test looks at how fast it was."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(speed, "SECONDS", 0.005)
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,10 @@ from tests.report.conftest import HOSTILE
 from tests.report.kinds import called, fitted
 from tests.report.kinds import reported as of_kind
 
-pytestmark = pytest.mark.filterwarnings("ignore::foregone.classifier.HardVoteWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::foregone.classifier.HardVoteWarning"),
+    pytest.mark.xdist_group("reports"),  # most are made once for all three files
+]
 
 IN_ACCURACY = ["forest of two", "soft forest", "hist boosting of three", "forest of seven"]
 

@@ -24,7 +24,10 @@ from tests.report.conftest import HOSTILE
 from tests.report.kinds import KINDS, called, fitted, reported
 
 # With many classes votes are counted where the model averages, and a classifier warns of that.
-pytestmark = pytest.mark.filterwarnings("ignore::foregone.classifier.HardVoteWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::foregone.classifier.HardVoteWarning"),
+    pytest.mark.xdist_group("reports"),  # most are made once for all three files
+]
 
 EVERY_KIND = [(name, labelled) for name in KINDS for labelled in (False, True)]
 

@@ -25,7 +25,10 @@ from foregone.strategy.limits import Limits
 from tests.report.kinds import KINDS, LEAD, MANY_SCORES, SCORES, called, fitted, reported
 
 # Of many classes votes are counted where the model averages, and a classifier warns of that.
-pytestmark = pytest.mark.filterwarnings("ignore::foregone.classifier.HardVoteWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::foregone.classifier.HardVoteWarning"),
+    pytest.mark.xdist_group("reports"),  # most are made once for all three files
+]
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -235,7 +235,8 @@ class _Bases:
             return []
         for number, row in enumerate(self.rows):
             factor = float(weights.sum() / row.sum())
-            if np.allclose(weights, factor * row, rtol=1e-14, atol=0.0):
+            multiple = factor * row
+            if (np.abs(weights - multiple) <= 1e-14 * np.abs(multiple)).all():  # allclose takes 5 times as long
                 return [(number, factor)]
         return None
 
