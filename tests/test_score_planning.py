@@ -10,7 +10,8 @@ import pytest
 from foregone import Plan, early_stop, plan, solve_scores
 from foregone.classifier import CannotCertifyWarning
 from foregone.errors import InvalidInputError
-from foregone.scores import ClassScores, ScoreRows
+from foregone.scores import ClassScores, ScoreRows, estimate_scores
+from foregone.strategy.limits import Limits
 from tests.classifier import models, score_models
 
 LIMITS = [0.1, 0.03, 0.01, 0.001]
@@ -46,6 +47,27 @@ def test_rows_are_about_what_solve_scores_certifies() -> None:
     for looser, row in zip(made.rows, made.rows[1:3], strict=False):
         cost = (row.expected_votes - looser.expected_votes) / 30
         assert row.price == pytest.approx(cost / (looser.limit - row.limit))
+
+
+@pytest.mark.parametrize(
+    ("classes", "drops"), [((), False), ((3,), False), ((3,), True)], ids=["two", "three", "dropped"]
+)
+def test_what_other_limits_learned_from_the_rows_changes_no_estimate(
+    classes: tuple[int, ...], drops: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(rng.normal(size=(2000, 1, *classes)), 1, size=(2000, 12, *classes))
+    labels = scores.sum(axis=1).argmax(axis=1) if classes else scores.sum(axis=1) > 0
+    settings = {"order": "optimized", "drops_classes": drops, "labels": labels}
+    shared = ScoreRows(scores, **settings)
+    for loss in ("accuracy", "disagreement"):
+        for limit in (0.1, 0.03):
+            for looks in (None, 3):
+                found, alone = (
+                    estimate_scores(rows, Limits.of(limit), 0.95, looks, loss).strategy
+                    for rows in (shared, ScoreRows(scores, **settings))
+                )
+                assert found == alone
 
 
 @pytest.mark.parametrize("order", ["given", "random", "optimized"])

@@ -8,7 +8,8 @@ never breaks the guarantee.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,11 +20,13 @@ __all__ = [
     "LEAD_SHAPES",
     "SHAPES",
     "WEIGHED_SHAPES",
+    "Fit",
     "Learned",
     "LearnedByClass",
     "Shape",
     "Thresholds",
     "everywhere",
+    "fit_scores",
     "joined",
     "steps_before_all",
 ]
@@ -68,6 +71,38 @@ LEAD_SHAPES = (Shape("chance", at_knots=True),)  # also for many classes
 WEIGHED_SHAPES = tuple(Shape("chance", ratio) for ratio in (1 / 256, 1 / 32, 1 / 4, 4.0, 32.0, 256.0))
 
 
+class Fit(NamedTuple):
+    """How running scores predict the full sum, at some steps. It does not depend on limits.
+
+    Attributes
+    ----------
+    knots : ndarray of int
+        The steps.
+    level, slope : ndarray of float, shape (n_knots,)
+        The log odds of a final "yes", or of the leader staying ahead, are ``level + slope * score``.
+    levels, slopes : ndarray of float, shapes (n_knots, n_classes) and (n_knots,)
+        If each class has separate voters: the log odds that a class still wins are
+        ``levels[class] - slopes * gap``, where the gap is how far it trails the leader. Rare classes begin
+        far behind, and some catch up.
+    """
+
+    knots: IntArray
+    level: FloatArray
+    slope: FloatArray
+    levels: FloatArray | None = None
+    slopes: FloatArray | None = None
+
+
+def fit_scores(paths: Paths, steps: IntArray) -> Fit:
+    """Fit running scores or leads at some of the steps; not all full sums may give the same answer."""
+    places = np.linspace(0, np.sqrt(len(steps) - 1), KNOTS) ** 2  # dense where most rows stop: early
+    knots = steps[np.unique(np.rint(places).astype(np.int64))]
+    by_class: tuple[FloatArray, ...] = ()
+    if isinstance(paths, ClassPaths) and paths.drops_classes:
+        by_class = _log_odds_to_win(paths, knots)
+    return Fit(knots, *_log_odds(paths, knots), *by_class)
+
+
 class Learned:
     """Statistics of running scores used by all families: their size, and how they predict the full sum.
 
@@ -75,6 +110,8 @@ class Learned:
     ----------
     paths : Paths
         Running scores or leads; not all full sums give the same answer.
+    fit : Fit
+        What `fit_scores` found for them.
     steps : ndarray of int
         The numbers of voters, from 1 to n_voters - 1, after which it may stop.
     limit : float
@@ -87,23 +124,34 @@ class Learned:
     """
 
     def __init__(
-        self, paths: Paths, steps: IntArray, limit: float, certain: Thresholds, *, may_gain: bool = False
+        self,
+        paths: Paths,
+        fit: Fit,
+        steps: IntArray,
+        limit: float,
+        certain: Thresholds,
+        *,
+        may_gain: bool = False,
     ) -> None:
+        self._paths = paths
+        self._fit = fit
+        self._knots = fit.knots
         self._steps = steps
         self._certain = certain
-        self._n_steps = paths.n_steps
         self._of_leads = isinstance(paths, ClassPaths)
-        self._sizes = np.sort(np.abs(paths.running[:, steps - 1]), axis=None)
         self._careful, self._bold = np.log(limit / 300), np.log(min(limit * 100, 1.0))
+        if fit.levels is not None:
+            # For classes far behind, the log odds are extrapolated, and there are many classes: start more
+            # careful.
+            self._careful = np.log(limit / 10_000)
         self._largest_chance = LARGEST_CHANCE
         if may_gain:
             self._bold = np.log(BOLDEST)
             self._largest_chance = LARGEST_CHANCE_OF_LEADS if self._of_leads else EVEN_CHANCE
-        places = np.linspace(0, np.sqrt(len(steps) - 1), KNOTS) ** 2  # dense where most rows stop: early
-        self._knots = steps[np.unique(np.rint(places).astype(np.int64))]
-        # At each knot the log odds of a final "yes", or of the leader staying ahead, are level + slope *
-        # number.
-        self._level, self._slope = _log_odds(paths, self._knots)
+
+    @cached_property
+    def _sizes(self) -> FloatArray:
+        return np.sort(np.abs(self._paths.running[:, self._steps - 1]), axis=None)
 
     def thresholds(self, shape: Shape, boldness: float) -> Thresholds:
         """Return the thresholds of one family at one boldness, for every step from 0 to n_voters."""
@@ -136,42 +184,32 @@ class Learned:
         return np.asarray(np.log((1 - chance) / chance))
 
     def _everywhere(self, lower: FloatArray, upper: FloatArray) -> Thresholds:
-        return everywhere(self._n_steps, self._steps, None if self._of_leads else lower, upper)
+        return everywhere(self._paths.n_steps, self._steps, None if self._of_leads else lower, upper)
 
     def _where(self, log_odds: FloatArray, never: float) -> FloatArray:
         """Return, for every step, the score with these log odds; ``never`` next to a knot that has none."""
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            at_knots = (log_odds - self._level) / self._slope
-        tells = (self._slope > 0) & np.isfinite(at_knots)
+            at_knots = (log_odds - self._fit.level) / self._fit.slope
+        tells = (self._fit.slope > 0) & np.isfinite(at_knots)
         between = np.interp(self._steps, self._knots, np.where(tells, at_knots, 0.0))
         return np.where(np.interp(self._steps, self._knots, ~tells) > 0, never, between)
 
 
 class LearnedByClass(Learned):
-    """The same if each class has separate voters: how far each class may trail before it is dropped.
-
-    At each knot the log odds that a class still wins are ``level[class] - slope * gap``, where the gap is how
-    far it trails the leader: rare classes begin far behind, and some catch up.
-    """
-
-    def __init__(
-        self, paths: ClassPaths, steps: IntArray, limit: float, certain: Thresholds, *, may_gain: bool = False
-    ) -> None:
-        super().__init__(paths, steps, limit, certain, may_gain=may_gain)
-        # For classes far behind, the log odds are extrapolated, and there are many classes: start more
-        # careful.
-        self._careful = np.log(limit / 10_000)
-        self._levels, self._slopes = _log_odds_to_win(paths, self._knots)
+    """The same if each class has separate voters: how far each class may trail before it is dropped."""
 
     def _thresholds(self, shape: Shape, boldness: float) -> Thresholds:
-        n_classes = self._levels.shape[1]
+        levels, slopes = self._fit.levels, self._fit.slopes
+        assert levels is not None
+        assert slopes is not None
+        n_classes = levels.shape[1]
         if shape.kind == "margin":
             upper = super()._thresholds(shape, boldness)[1][self._steps]
             return self._everywhere(-upper, np.repeat(upper[:, None], n_classes, axis=1))
         against = self._log_odds_against(self._chances(boldness))
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            gaps = np.maximum((self._levels + against[:, None]) / self._slopes[:, None], 0.0)
-        gaps[~(self._slopes > 0)] = np.inf
+            gaps = np.maximum((levels + against[:, None]) / slopes[:, None], 0.0)
+        gaps[~(slopes > 0)] = np.inf
         between = [np.interp(self._steps, self._knots, gaps[:, number]) for number in range(n_classes)]
         upper = np.stack(between, axis=1)
         if shape.at_knots:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,7 +26,7 @@ from foregone.scores.paths import (
     paths_given,
     paths_of,
 )
-from foregone.scores.trial import Trial
+from foregone.scores.trial import Fits, Trial
 from foregone.strategy.limits import Limits
 
 __all__ = ["ScoreRows"]
@@ -102,6 +102,7 @@ class ScoreRows:
     costs: Any = None
     row_labels: RowLabels = field(init=False, repr=False)
     losses: RowLosses = field(init=False, repr=False)
+    _fits: dict[bytes, Fits] = field(init=False, repr=False, default_factory=dict)  # by order
 
     def __post_init__(self) -> None:
         scores = check_scores(self.scores, "paths" if self.order is None else "scores")
@@ -256,7 +257,8 @@ class ScoreRows:
         """Return the learning rows, weighted to count as many as the certification rows."""
         rows = self.halves[0]
         times = (1 - share_to_learn_from(self.losses)) / self.learning_share
-        return self.trial(rows, limits, order, steps, times)
+        fits = self._fits.setdefault(order.tobytes(), {})
+        return replace(self.trial(rows, limits, order, steps, times), fits=fits)
 
     def trial(
         self, rows: IntArray, limits: Limits, order: IntArray, steps: IntArray, times: float = 1.0

@@ -182,7 +182,7 @@ def solve_scores(
     if hopeful:
         some, voters, learn, choice = _best_choice(hopeful, limits, steps, confidence)
         certify = some.trial(certifying, limits, voters, steps)
-        learned, boldnesses = learn.learn(np.arange(learn.n_rows), steps), _careful_to_bold(choice)
+        learned, boldnesses = learn.learn(steps), _careful_to_bold(choice)
         climbed = climb(
             (learned.thresholds(choice.shape, boldness) for boldness in boldnesses),
             lambda thresholds: certify.outcome(thresholds).losses,
@@ -264,7 +264,7 @@ def estimate_scores(
         if choice.outcome is None:
             reason = "even the most careful thresholds lost too much on the learning half"
         else:
-            learned = learn.learn(np.arange(learn.n_rows), steps)
+            learned = learn.learn(steps)
             thresholds, outcome = learned.thresholds(choice.shape, choice.boldness), choice.outcome
     strategy = ScoreStrategy(voters, rows.start, *thresholds, None, reason, rows.drops_classes)
     return ScoreEstimate(strategy, outcome, learn.final, known.take(rows.halves[0]))

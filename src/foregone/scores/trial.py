@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,17 +14,21 @@ from foregone.scores.families import (
     LEAD_SHAPES,
     SHAPES,
     WEIGHED_SHAPES,
+    Fit,
     Learned,
     LearnedByClass,
     Shape,
     Thresholds,
+    fit_scores,
 )
 from foregone.scores.paths import Answers, ClassPaths, Paths
 
-__all__ = ["Choice", "Trial", "TrialOutcome", "choose"]
+__all__ = ["Choice", "Fits", "Trial", "TrialOutcome", "choose"]
 
 FOLDS = 3
 HALVINGS = 7
+
+Fits = dict[tuple[int | None, bytes], Fit]
 
 
 class TrialOutcome(NamedTuple):
@@ -67,6 +72,9 @@ class Trial:
         What other answers lose.
     times : float
         How often each row counts when they are judged.
+    fits : dict
+        Fits of these paths without one of the folds (None: of all rows), by fold and steps. Limits and losses
+        do not matter, so trials with the same rows in the same order share them.
     """
 
     paths: Paths
@@ -76,6 +84,7 @@ class Trial:
     certain: Thresholds
     losses: RowLosses
     times: float = 1.0
+    fits: Fits = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -87,14 +96,16 @@ class Trial:
         """The limit on the loss of all rows that follows from the limits of the parts."""
         return sum(part.limit * len(part.rows) for part in self.parts) / max(self.n_rows, 1)
 
-    def learn(self, rows: IntArray, steps: IntArray) -> Learned:
-        """Learn from some of the rows."""
-        some = self.paths.take(rows)
-        if isinstance(some, ClassPaths) and some.drops_classes:
-            return LearnedByClass(
-                some, steps, self.limit, self.certain, may_gain=self.losses.truth is not None
-            )
-        return Learned(some, steps, self.limit, self.certain, may_gain=self.losses.truth is not None)
+    def learn(self, steps: IntArray, without: int | None = None) -> Learned:
+        """Learn from all rows, or from those outside of one fold."""
+        rows = np.arange(self.n_rows) if without is None else np.flatnonzero(self.folds != without)
+        some, key = self.paths.take(rows), (without, steps.tobytes())
+        if key not in self.fits:
+            self.fits[key] = fit_scores(some, steps)
+        drops = isinstance(some, ClassPaths) and some.drops_classes
+        return (LearnedByClass if drops else Learned)(
+            some, self.fits[key], steps, self.limit, self.certain, may_gain=self.losses.truth is not None
+        )
 
     def outcome(self, thresholds: Thresholds) -> TrialOutcome:
         """Return the results of thresholds on all rows."""
@@ -108,6 +119,7 @@ class Trial:
         """Return the bound on the loss of each part, given the losses of all rows."""
         return self.parts.judge(losses, confidence, times=self.times)
 
+    @cached_property
     def folds(self) -> IntArray:
         """Return the fold of each row; clusters stay together."""
         clusters = self.labels.clusters
@@ -139,12 +151,8 @@ def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
     as certification will have, so the same bounds estimate which boldness can be certified. It is found by
     bisection, as if losses only grew with boldness: the guarantee does not depend on that.
     """
-    fold_of = learn.folds()
-    folds = [np.flatnonzero(fold_of == fold) for fold in range(FOLDS)]
-    tries = [
-        (learn.learn(np.flatnonzero(fold_of != fold), steps), learn.paths.take(rows))
-        for fold, rows in enumerate(folds)
-    ]
+    folds = [np.flatnonzero(learn.folds == fold) for fold in range(FOLDS)]
+    tries = [(learn.learn(steps, fold), learn.paths.take(rows)) for fold, rows in enumerate(folds)]
 
     def crossed(shape: Shape, boldness: float) -> TrialOutcome:
         answers, asked = np.empty_like(learn.final), np.empty(learn.n_rows, np.int64)

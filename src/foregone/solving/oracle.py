@@ -235,8 +235,8 @@ class _Bases:
             return []
         for number, row in enumerate(self.rows):
             factor = float(weights.sum() / row.sum())
-            multiple = factor * row
-            if (np.abs(weights - multiple) <= 1e-14 * np.abs(multiple)).all():  # allclose takes 5 times as long
+            multiple = factor * row  # np.allclose would take five times as long
+            if (np.abs(weights - multiple) <= 1e-14 * np.abs(multiple)).all():
                 return [(number, factor)]
         return None
 
