@@ -55,6 +55,15 @@ def test_what_one_process_compiled_another_one_loads(folder: Path) -> None:
     assert kept_code.n_kept() == 1
 
 
+def test_builds_of_python_with_and_without_the_gil_share_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their objects have different layouts, but the names of their bytecode files are the same."""
+    name_of = kept_code.version.__wrapped__
+    with_gil = name_of()
+    assert with_gil == kept_code.version()
+    monkeypatch.setattr(kept_code, "EXTENSION_SUFFIXES", [".cpython-314t-x86_64-linux-gnu.so"])
+    assert name_of() != with_gil
+
+
 def test_a_folder_that_cannot_be_written_to_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     double()(2)
     monkeypatch.setattr(kept_code, "_write", None)  # which would raise if it were called

@@ -1,7 +1,7 @@
 """The JIT cache: compiled kernels on disk.
 
 Each kernel has a file for each signature and processor it was compiled for, in a folder whose name changes
-with the source of any kernel and with the versions of Python, numba and llvmlite. Files are written
+with the source of any kernel, the build of Python, and the versions of numba and llvmlite. Files are written
 atomically. Their content is checked before use, but it is code: only folders of the user or the administrator
 are read.
 
@@ -26,6 +26,7 @@ import shutil
 import sys
 import tempfile
 from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,9 +108,9 @@ def _users_folder() -> Path:
 @cache
 def version() -> str:
     """Return the name of the folder for compiled code of these kernels."""
-    digest = hashlib.sha256(
-        repr((sys.implementation.cache_tag, numba.__version__, llvmlite.__version__)).encode()
-    )
+    # The suffix names the build of Python: without the GIL, objects have another layout.
+    builds = (EXTENSION_SUFFIXES[0], numba.__version__, llvmlite.__version__)
+    digest = hashlib.sha256(repr(builds).encode())
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return f"foregone-{digest.hexdigest()[:16]}"
