@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from foregone.cli.health import kernels
 from foregone.cli.warm_up_tasks import SCOPES, small_forest_agrees, tasks_for
 from tests.cli.conftest import Run
 
@@ -66,6 +67,13 @@ def test_every_scope_has_tasks_and_all_has_them_all() -> None:
     names = {scope: [task.name for task in tasks_for(scope)] for scope in SCOPES}
     assert all(names.values())
     assert names["all"] == names["predict"] + names["scores"] + names["solve"]
+
+
+@pytest.mark.slow
+def test_all_tasks_together_call_every_function() -> None:
+    for task in tasks_for("all"):
+        task.work()
+    assert [kernel._cache.kernel for kernel in kernels() if not kernel.overloads] == []
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from foregone._system.worker_processes import n_cores
 
-__all__ = ["JitCache", "Package", "cores", "find_jit_cache", "packages", "self_test"]
+__all__ = ["JitCache", "Package", "cores", "find_jit_cache", "kernels", "packages", "self_test"]
 
 FOR_DEVELOPERS = {"all", "bench", "docs", "lint", "paper", "test"}
 LIMITS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
@@ -90,7 +90,7 @@ def find_jit_cache() -> JitCache:
                 "NUMBA_DISABLE_JIT is set, so functions run uncompiled, far slower: unset NUMBA_DISABLE_JIT"
             )
             return JitCache(0, 0, None, is_writable=False, problem=slow)
-        number, kept, folder = len(list(_functions())), kept_code.n_kept(), kept_code.kept_in()
+        number, kept, folder = len(list(kernels())), kept_code.n_kept(), kept_code.kept_in()
         is_writable = folder is not None and kept_code.is_writable(folder)
         problem = cache_problem()
         if problem is None and not is_writable and kept < number:
@@ -108,8 +108,8 @@ def find_jit_cache() -> JitCache:
         )
 
 
-def _functions() -> Iterator[str]:
-    """Return the name of each function that Python calls."""
+def kernels() -> Iterator[Any]:
+    """Return each compiled function that Python calls."""
     from foregone import _kernels
     from foregone._kernels.kept_code import KeptCode
 
@@ -118,7 +118,7 @@ def _functions() -> Iterator[str]:
         for thing in vars(loaded).values():
             kept = getattr(thing, "_cache", None)
             if isinstance(kept, KeptCode) and thing.__module__ == loaded.__name__:
-                yield kept.kernel
+                yield thing
 
 
 def self_test() -> str | None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from foregone.forest import Forest, PackedForest, PluralityForest, ScoredForest
 from foregone.forest.importers.found import Found, Tree
+from foregone.plurality import PluralityStrategy
 from foregone.strategy.limits import CRITERIA
 
 __all__ = ["SCOPES", "CompileTask", "Scope", "small_forest_agrees", "tasks_for"]
@@ -64,20 +65,18 @@ def tasks_for(scope: Scope) -> list[CompileTask]:
 
 
 def _predicting() -> Iterator[CompileTask]:
-    for n_classes in (2, N_CLASSES):
-        for levels, n_features in (
-            *((levels, FEW_FEATURES) for levels in LEVELS),
-            (LEVELS[0], MANY_FEATURES),
-        ):
-            name = f"votes, {n_classes} classes, {n_features} features, {1 << levels} leaves"
-            yield CompileTask(name, _votes(levels, n_features, n_classes))
+    sizes = (*((levels, FEW_FEATURES) for levels in LEVELS), (LEVELS[0], MANY_FEATURES))
+    for n_classes, key_bits, (levels, n_features) in product((2, N_CLASSES), KEY_BITS, sizes):
+        name = f"votes, {n_classes} classes, {key_bits} bits, {n_features} features, {1 << levels} leaves"
+        yield CompileTask(name, _votes(levels, n_features, n_classes, key_bits))
+    yield CompileTask("committees", _random_stops)
     yield CompileTask("monitors", _monitor)
     yield CompileTask("lines of CSV files", _csv)
 
 
-def _votes(levels: int, n_features: int, n_classes: int) -> Callable[[], None]:
+def _votes(levels: int, n_features: int, n_classes: int, key_bits: Literal[32, 64]) -> Callable[[], None]:
     def work() -> None:
-        found = _found(levels, n_features, n_classes, votes=True)
+        found = _found(levels, n_features, n_classes, key_bits, votes=True)
         kind: Any = PackedForest if n_classes == 2 else PluralityForest
         forest = _saved_and_loaded(kind.from_imported(found))
         strategy = _strategy(n_classes)
@@ -112,6 +111,14 @@ def _scratch(forest: Any) -> Any:
     from foregone.forest.execution import Scratch
 
     return Scratch(forest.rows, N_ROWS)
+
+
+def _random_stops() -> None:
+    from foregone._kernels.forest_random import stop_draw
+    from foregone.forest.schedule import bits_of_rows
+
+    for bits in bits_of_rows(np.zeros((N_ROWS, FEW_FEATURES))):
+        stop_draw(0, bits, 1)
 
 
 def _monitor() -> None:
@@ -151,6 +158,7 @@ def _scoring() -> Iterator[CompileTask]:
         yield CompileTask(name, _scores(levels, key_bits, N_CLASSES, leaves))
     for n_classes, drops in ((2, False), (N_CLASSES, False), (N_CLASSES, True)):
         yield CompileTask("thresholds on scores", _learn_thresholds(n_classes, drops=drops))
+    yield CompileTask("committees", _leads)
 
 
 def _scores(levels: int, key_bits: Literal[32, 64], n_classes: int, leaves: str) -> Callable[[], None]:
@@ -183,6 +191,12 @@ def _learn_thresholds(n_classes: int, *, drops: bool) -> Callable[[], None]:
     return work
 
 
+def _leads() -> None:
+    from foregone._kernels.class_sums import fill_leads
+
+    fill_leads(np.zeros((N_ROWS, N_CLASSES)), np.empty(N_ROWS), np.empty(N_ROWS, np.uint16))
+
+
 # Solving -----------------------------------------------------------------------------------------
 
 
@@ -202,6 +216,21 @@ def _solving() -> Iterator[CompileTask]:
     among_many = partial(solve_plurality, counts, 0.2, n_voters=5, n_classes=3)
     yield CompileTask("solving for many answers", lambda: evaluate(among_many().strategy))
     yield CompileTask("solving for many answers with a confidence", partial(among_many, confidence=0.9))
+    yield CompileTask("polls about many answers", lambda: _poll_many_answers(among_many().strategy))
+    yield CompileTask("rules for many answers", _rules_for_many_answers)
+
+
+def _poll_many_answers(strategy: PluralityStrategy) -> None:
+    strategy.votes_needed_at_least([1, 1])
+    strategy.votes_needed_at_most([1, 1])
+
+
+def _rules_for_many_answers() -> None:
+    from foregone.plurality import lattice_of, rules
+
+    rules.esc(N_TREES, n_classes=N_CLASSES)
+    rules.adaptive_consistency(N_TREES, kind="dirichlet", n_classes=N_CLASSES)
+    lattice_of(N_TREES, N_CLASSES).compositions()
 
 
 # Small forests -----------------------------------------------------------------------------------
