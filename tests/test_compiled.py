@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -192,17 +193,46 @@ def test_a_symbol_that_is_missing_makes_numba_load_all_it_has() -> None:
     assert context.refreshed == 1
 
 
-def test_only_a_person_who_waits_is_told_and_only_once(
+def test_only_a_person_who_waits_is_told_and_only_once_without_a_pause(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(room, "_counts", {"compiled": 0, "under way": 0, "told": 0})
     monkeypatch.setattr(room, "PATIENCE", 0.0)
+    monkeypatch.setattr(room, "PAUSE", float("inf"))
     for looks, expected in ((False, 0), (True, 1), (True, 1)):
         monkeypatch.setattr(room, "_someone_looks", lambda looks=looks: looks)
         with room._compiling():
             while room._counts["told"] < expected:
                 pass
     assert capsys.readouterr().err.count("compiling") == 1
+
+
+def test_short_compilations_are_told_of_like_a_long_one_and_again_after_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, delays = [0.0], []
+
+    class Timer:
+        def __init__(self, delay: float, tell: Any) -> None:
+            delays.append(pytest.approx(delay))
+            self.start = tell  # as if the delay were over at once
+            self.cancel = list
+
+    monkeypatch.setattr(room, "_counts", {"compiled": 0, "under way": 0, "told": 0})
+    monkeypatch.setattr(room, "_times", {"began": -room.PAUSE - 1, "ended": -room.PAUSE - 1})
+    monkeypatch.setattr(room, "_someone_looks", lambda: True)
+    monkeypatch.setattr(room, "_tell", lambda: None)
+    monkeypatch.setattr(room, "threading", SimpleNamespace(Timer=Timer))
+    monkeypatch.setattr(room, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    for seconds in (0.5, 0.5):  # each is shorter than PATIENCE
+        with room._compiling():
+            clock[0] += seconds
+    assert delays == [0.7, 0.2]
+    clock[0] += room.PAUSE + 0.1
+    room._counts["told"] = 1
+    with room._compiling():
+        pass
+    assert delays == [0.7, 0.2, 0.7]
 
 
 def test_a_notebook_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,11 @@ Compiled code does not see signals; Python sees them between calls. So long loop
 
 import contextlib
 import gc
+import math
 import multiprocessing
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -21,10 +23,12 @@ __all__ = ["cache_problem", "compiled", "compiled_only", "entry_point", "inner",
 
 CELLS = 25_000_000  # in a piece, which takes less than a tenth of a second
 PATIENCE = 0.7  # seconds of compiling before the user is told
+PAUSE = 2.0  # seconds without compiling, after which the user is told again
 NOTICE = "foregone: compiling for this machine; this happens once and takes some seconds ..."
 
 _problems: list[str] = []
 _counts = {"compiled": 0, "under way": 0, "told": 0}
+_times = {"began": -math.inf, "ended": -math.inf}  # of compiling without a longer pause
 
 
 def compiled(function: Any) -> Any:
@@ -81,12 +85,16 @@ def cache_problem() -> str | None:
 
 @contextlib.contextmanager
 def _compiling() -> Iterator[None]:
-    """Print one notice if compiling takes long, and pause garbage collection, which would find little."""
+    """Print a notice if compiling takes long, and pause garbage collection, which would find little."""
     later = None
-    if not _counts["under way"] and not _counts["told"] and _someone_looks():
-        later = threading.Timer(PATIENCE, _tell)
-        later.daemon = True
-        later.start()
+    if not _counts["under way"]:
+        now = time.monotonic()
+        if now > _times["ended"] + PAUSE:
+            _times["began"], _counts["told"] = now, 0
+        if not _counts["told"] and _someone_looks():
+            later = threading.Timer(max(_times["began"] + PATIENCE - now, 0.0), _tell)
+            later.daemon = True
+            later.start()
     was_enabled = gc.isenabled()
     gc.disable()
     _counts["under way"] += 1
@@ -95,6 +103,7 @@ def _compiling() -> Iterator[None]:
     finally:
         _counts["under way"] -= 1
         _counts["compiled"] += 1
+        _times["ended"] = time.monotonic()
         if was_enabled:
             gc.enable()
         if later is not None:
