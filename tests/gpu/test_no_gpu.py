@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,6 +44,24 @@ def test_a_missing_gpu_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInputError, match=r'no driver.*use device="cpu"'):
         packed.votes(new, device="cuda")
     assert gpu.find_gpu().name is None
+
+
+def test_a_small_batch_brings_no_warning_of_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = SimpleNamespace(CUDA_LOW_OCCUPANCY_WARNINGS=1)
+
+    class Kernel:
+        def __getitem__(self, launch: tuple[Any, ...]) -> tuple[Any, ...]:
+            assert config.CUDA_LOW_OCCUPANCY_WARNINGS == 0
+            if launch[0] == 0:
+                raise ValueError("no blocks")
+            return launch
+
+    monkeypatch.setattr(sys.modules[__name__], "config", config, raising=False)
+    assert gpu.configured(Kernel(), 1, 128, "stream") == (1, 128, "stream", 0)
+    assert config.CUDA_LOW_OCCUPANCY_WARNINGS == 1
+    with pytest.raises(ValueError, match="no blocks"):
+        gpu.configured(Kernel(), 0, 128, "stream", 64)
+    assert config.CUDA_LOW_OCCUPANCY_WARNINGS == 1
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:1", None])

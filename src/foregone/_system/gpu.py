@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+import sys
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from foregone.errors import InvalidInputError, MissingExtraError
 
-__all__ = ["Gpu", "NoGpuError", "cuda_module", "find_gpu"]
+__all__ = ["Gpu", "NoGpuError", "configured", "cuda_module", "find_gpu"]
 
 PACKAGES = ("numba-cuda", "cuda-core", "cuda-bindings")  # installed by the extra
 CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy")  # which one depends on the CUDA version
 BYTES_A_GIB = 1 << 30
 LAST_OF_OLD_NUMPY = (0, 30, 4)  # of numba-cuda, which uses something that NumPy 2.5 has removed
+
+_configuring = Lock()
 
 
 class NoGpuError(InvalidInputError):
@@ -83,6 +87,24 @@ def cuda_module() -> Any:
             "`foregone doctor` shows what was found"
         ) from None
     return cuda
+
+
+def configured(kernel: Any, n_blocks: int, n_threads: int, stream: Any, shared_bytes: int = 0) -> Any:
+    """Return a kernel with its launch configuration, without a warning that few blocks leave a GPU idle.
+
+    Small batches are not a mistake. The warning is switched off only here, not for kernels of the user.
+    """
+    launch = n_blocks, n_threads, stream, shared_bytes
+    config = getattr(sys.modules[type(kernel).__module__], "config", None)
+    if config is None:  # the simulator has no such warning
+        return kernel[launch]
+    with _configuring:
+        warns = config.CUDA_LOW_OCCUPANCY_WARNINGS
+        config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+        try:
+            return kernel[launch]
+        finally:
+            config.CUDA_LOW_OCCUPANCY_WARNINGS = warns
 
 
 def find_gpu() -> Gpu:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels.forest_keys import MISSING
-from foregone._system.gpu import cuda_module
+from foregone._system.gpu import configured, cuda_module
 from foregone.errors import InvalidInputError
 from foregone.forest.device_arrays import (
     DeviceArray,
@@ -330,7 +330,7 @@ class GpuForest:
 
         def started(kernel: Any, n_tasks: int, lanes: int) -> tuple[Any, Launch]:
             launch = plan_launch(n_tasks, lanes, self._n_processors)
-            return kernel[launch.n_blocks, launch.n_threads, stream, 0], launch
+            return configured(kernel, *launch, stream), launch
 
         in_a_line, status = rows.reshape(-1), workspace.status
         by_row = in_a_line, np.uint32(n_rows), np.int32(n_features), self._rules
@@ -349,7 +349,7 @@ class GpuForest:
         if tiles is not None and planned is not None:
             (n_blocks, n_threads), shared_bytes = planned
             shape = shape._replace(key_bits=trees.key_bits, lanes=n_threads // WARP)
-            in_tiles = tiles.kernel(shape)[n_blocks, n_threads, stream, shared_bytes]
+            in_tiles = configured(tiles.kernel(shape), n_blocks, n_threads, stream, shared_bytes)
             given = (rows, *compared, self._rules, bits)
             yield from _phases_of(tiles, in_tiles, given, outputs, workspace, stream)
             return
@@ -443,7 +443,7 @@ def _phases_of(
         return
     counts = workspace.room("counts", len(tiles.phases) + 1, np.uint32)
     waiting, going_on = (workspace.room(name, len(outputs[0]), np.uint64) for name in ("waiting", "going on"))
-    yield gpu_tiles.clear[1, WARP, stream, 0], (counts,)
+    yield configured(gpu_tiles.clear, 1, WARP, stream), (counts,)
     first = 0
     for phase, end in enumerate(tiles.phases):
         numbers = np.int32(phase), np.int32(first), np.int32(end)
