@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import sysconfig
 import tracemalloc
 
 import numpy as np
@@ -26,6 +27,9 @@ from foregone.replaying import read_votes
 from foregone.report import read_model, read_rows
 from foregone.strategy.json_file import write_file
 
+MOST_PER_BYTE = MEMORY_PER_BYTE * (
+    1.2 if sysconfig.get_config_var("Py_GIL_DISABLED") else 1
+)  # larger objects
 ROWS = 20_000  # of files whose size decides what reading them takes
 
 
@@ -146,7 +150,7 @@ def test_no_content_takes_more_memory_than_its_size_allows(tmp_path, content):
     path.write_text(CONTENTS[content], encoding="utf-8")
     for read in READERS:
         read_it_once = peak(read, path)  # what is imported on the way does not count
-        assert peak(read, path)[0] < MEMORY_PER_BYTE * path.stat().st_size, (read, read_it_once)
+        assert peak(read, path)[0] < MOST_PER_BYTE * path.stat().st_size, (read, read_it_once)
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ import pandas
 import pytest
 import sklearn
 import xgboost
-from catboost import CatBoostClassifier
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
@@ -37,6 +36,8 @@ from foregone.forest import ScoredForest, container
 from foregone.forest.link import Calibration, Link
 from foregone.strategy.json_file import Fields
 from tests.classifier.models import RareRows, three_members
+
+CatBoostClassifier = pytest.importorskip("catboost").CatBoostClassifier
 
 HAS_TEMPERATURE = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 8)
 METHODS = ["sigmoid", "isotonic", *(["temperature"] if HAS_TEMPERATURE else [])]

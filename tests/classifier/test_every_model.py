@@ -8,7 +8,6 @@ import numpy as np
 import pandas
 import pytest
 import xgboost
-from catboost import CatBoostClassifier
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
@@ -28,6 +27,8 @@ from sklearn.tree import DecisionTreeClassifier
 from foregone import EarlyStoppingClassifier, early_stop
 from foregone.errors import InvalidInputError
 from foregone.forest import Forest
+
+CatBoostClassifier = pytest.importorskip("catboost").CatBoostClassifier
 
 LIMIT = 0.05
 # Labels in an order that is not that of their numbers.

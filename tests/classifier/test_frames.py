@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -16,6 +15,8 @@ from sklearn.utils.validation import validate_data
 from foregone import EarlyStoppingClassifier, early_stop
 from foregone.classifier import row_checks
 from foregone.classifier.row_checks import frame_values
+
+pl = pytest.importorskip("polars")
 
 NAMES = ["a", "b", "c", "d"]
 X, Y = make_classification(1_500, 4, n_informative=3, n_redundant=0, random_state=0)

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
@@ -13,6 +12,8 @@ from foregone.classifier.voters import Voters
 from foregone.forest import PackedForest
 from tests.classifier import models
 from tests.forest.simulation import simulate
+
+pl = pytest.importorskip("polars")
 
 ORDERS = ["shared", "per_row"]
 MODELS = {

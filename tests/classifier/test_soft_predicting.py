@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, VotingClassifier
@@ -14,6 +13,8 @@ from foregone.classifier.voters import ScoreVoters
 from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
 from tests.classifier import models, score_models
+
+pl = pytest.importorskip("polars")
 
 KINDS = list(score_models.UNFITTED)
 OWN_SCORES = [

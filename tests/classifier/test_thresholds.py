@@ -6,7 +6,6 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
-from catboost import CatBoostClassifier
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
@@ -33,6 +32,8 @@ from foregone.classifier.calibration_warnings import HardVoteWarning
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, ScoredForest
 from tests.classifier.models import RareRows, three_members
+
+CatBoostClassifier = pytest.importorskip("catboost").CatBoostClassifier
 
 CLOSE = 1e-12  # probabilities may differ by so much, added up in another order
 CLOSE_32 = 1e-5  # in float32

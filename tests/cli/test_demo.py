@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,9 @@ def test_the_demo_measures_draws_compares_and_explains(run: Run, tmp_path: Path)
     pytest.importorskip("matplotlib")
     outcome = run("demo", "-o", tmp_path / "demo")
     assert outcome.code == 0
-    assert max(len(line) for line in outcome.out.splitlines() if str(tmp_path) not in line) <= 80
+    paths = (str(tmp_path), sys.prefix)  # which may be long
+    lines = [line for line in outcome.out.splitlines() if not any(path in line for path in paths)]
+    assert max(map(len, lines)) <= 80
     for words in ("trees asked per row", "rows per second", "one row at a time", "error on test rows"):
         assert words in outcome.out
     for words in ("continue", "curtailment", "Schwing", "How to read this", "Next steps"):

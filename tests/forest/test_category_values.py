@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +12,8 @@ from hypothesis import strategies as st
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest.category_values import CategoryValues, category_list
 from foregone.strategy.json_file import Fields
+
+pl = pytest.importorskip("polars")
 
 NUMBERS = st.one_of(
     st.integers(-3, 3).map(float), st.floats(allow_nan=False, allow_infinity=False), st.just(0.1)

@@ -6,12 +6,13 @@ import struct
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
 from foregone.forest.tables import Columns
 from foregone.monitoring.audit_rows import SEED, AuditRows
+
+pl = pytest.importorskip("polars")
 
 CHOSEN = [200, 231, 266, 354, 387, 499, 518, 523, 819, 891]
 

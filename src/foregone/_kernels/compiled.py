@@ -28,6 +28,7 @@ NOTICE = "foregone: compiling for this machine; this happens once and takes some
 
 _problems: list[str] = []
 _counts = {"compiled": 0, "under way": 0, "told": 0}
+_telling = threading.Lock()
 _times = {"began": -math.inf, "ended": -math.inf}  # of compiling without a longer pause
 
 
@@ -118,9 +119,10 @@ def _someone_looks() -> bool:
 
 
 def _tell() -> None:
-    if not _counts["told"]:
-        _counts["told"] = 1
-        print(NOTICE, file=sys.stderr, flush=True)
+    with _telling:
+        if not _counts["told"]:
+            print(NOTICE, file=sys.stderr, flush=True)
+            _counts["told"] = 1
 
 
 def _report(error: str) -> None:
