@@ -27,9 +27,8 @@ from foregone.replaying import read_votes
 from foregone.report import read_model, read_rows
 from foregone.strategy.json_file import write_file
 
-MOST_PER_BYTE = MEMORY_PER_BYTE * (
-    1.2 if sysconfig.get_config_var("Py_GIL_DISABLED") else 1
-)  # larger objects
+# Without the GIL, objects are larger.
+MOST_PER_BYTE = MEMORY_PER_BYTE * (1.2 if sysconfig.get_config_var("Py_GIL_DISABLED") else 1)
 ROWS = 20_000  # of files whose size decides what reading them takes
 
 
