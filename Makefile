@@ -20,8 +20,8 @@ demo: $(VENV)/.has-plot  ## Train a forest, stop it early and show what that sav
 test: $(VENV)/.has-test $(VENV)/.looked-for-browser  ## Run the whole test suite, doctests included
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
-# Rooms that start processes, read models of other libraries or try every size are left to `make test`.
-SLOW_ROOMS := classifier cli examples forest fuzzing gpu integrations paper report scale
+# Rooms that start processes, read models of other libraries, draw or try every size are left to `make test`.
+SLOW_ROOMS := classifier cli display examples forest fuzzing gpu integrations paper report scale
 test-quick: $(VENV)/.has-test  ## Run the tests that take no more than a second, without the slow rooms (1 minute)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow" $(SLOW_ROOMS:%=--ignore=tests/%) tests
 

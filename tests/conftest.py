@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from foregone.report import speed
-
 # No deadline: a slow machine is no failure. The same examples every time: a failure can be repeated.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
@@ -35,7 +33,7 @@ def _same_luck_every_time() -> None:
 def _brief() -> Iterator[None]:
     """Let reports measure speed for less long: no test looks at how fast anything was."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(speed, "SECONDS", 0.005)
+        patch.setattr("foregone.report.speed.SECONDS", 0.005)
         yield
 
 
