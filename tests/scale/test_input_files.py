@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import itertools
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -83,7 +84,7 @@ def slow_line_ends(content):
 def test_a_lone_quote_inside_a_field_is_a_character_like_any_other(tmp_path, monkeypatch):
     file = tmp_path / "rows.csv"
     texts = [f'{k}" pipe' if k % 7 else f'"{k}, ""quoted""\nand so on"' for k in range(300)]
-    file.write_text("x,text\n" + "".join(f"{k},{text}\n" for k, text in enumerate(texts)))
+    file.write_text("x,text\n" + "".join(f"{k},{text}\n" for k, text in enumerate(texts)), newline="\n")
     monkeypatch.setattr(input_files, "PART_BYTES", 400)
     monkeypatch.setattr(input_files, "SCAN_BYTES", 50)
     files = InputFiles.at(file)
@@ -109,7 +110,7 @@ def test_a_quote_that_is_never_closed_is_found_before_the_memory_is_full(tmp_pat
 
 def test_csv_is_cut_into_parts_of_about_the_size_wanted(tmp_path, monkeypatch):
     file = tmp_path / "rows.csv"
-    file.write_text("x\n" + "1.5\n" * 1000)
+    file.write_text("x\n" + "1.5\n" * 1000, newline="\n")
     monkeypatch.setattr(input_files, "PART_BYTES", 400)
     monkeypatch.setattr(input_files, "SCAN_BYTES", 64)
     parts = InputFiles.at(file).parts()
@@ -151,7 +152,7 @@ def test_a_folder_is_read_by_name_without_hidden_files(tmp_path):
     for name in ("b.parquet", "a.parquet", "_metadata.parquet"):
         pd.DataFrame({"x": [name]}).to_parquet(tmp_path / name)
     (tmp_path / "notes.txt").write_text("x")
-    assert [file.split("/")[-1] for file in InputFiles.at(tmp_path).files] == ["a.parquet", "b.parquet"]
+    assert [Path(file).name for file in InputFiles.at(tmp_path).files] == ["a.parquet", "b.parquet"]
 
 
 @pytest.mark.parametrize(

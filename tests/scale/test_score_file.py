@@ -18,6 +18,7 @@ from foregone.scale import input_files, score_file
 from foregone.scale.finished_parts import FinishedParts
 from foregone.scale.model_file import ModelFile
 from tests.classifier import models
+from tests.systems import posix
 
 
 @pytest.fixture(autouse=True)
@@ -165,6 +166,7 @@ score_file(*sys.argv[1:], keep=["key"], jobs=1)
 """
 
 
+@posix
 def test_after_a_kill_the_same_call_does_the_rest(rows, frame, expected, model_path, tmp_path):
     output = tmp_path / "out.parquet"
     output.write_text("old")
@@ -312,6 +314,7 @@ def test_only_what_is_ours_is_removed(rows, expected, model_path, begun, tmp_pat
     assert beside.read_text() == "x"
 
 
+@posix
 def test_a_folder_that_is_a_link_or_has_no_manifest_is_left_alone(rows, model_path, tmp_path):
     folder, elsewhere = tmp_path / "out.parquet.parts", tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -260,9 +260,11 @@ def _write(folder: Path, name: str, content: bytes) -> None:
             file.write(hashlib.sha256(content).digest() + content)
         temporary.chmod(0o666 & ~_umask())  # others may run what one user compiled
         temporary.replace(own / name)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
-        raise
+        # Windows does not replace a file while it is read: another process has compiled the same.
+        if not isinstance(error, PermissionError) or not (own / name).exists():
+            raise
 
 
 def _umask() -> int:

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
 import stat
+import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from foregone.errors import InvalidInputError
 
-try:
+if sys.platform == "win32":
+    import msvcrt
+else:
     import fcntl
-except ImportError:  # not on Windows, where an open file cannot be removed anyway
-    fcntl = None  # type: ignore[assignment]  # what the type checker knows is POSIX
 
-__all__ = ["PathLike", "lock_file", "write_atomically"]
+__all__ = ["PathLike", "lock_file", "replace_file", "write_atomically"]
 
 PathLike = str | os.PathLike[str]
-
-
-def _can_lock() -> bool:
-    """Return whether this system can lock files; on Windows, locks are not used."""
-    return hasattr(fcntl, "flock")
+LOCKED_BYTE = 2**31 - 2  # Windows locks one byte, which others cannot read then: the last one possible
+MINUTE = 60.0
 
 
 def write_atomically(path: PathLike, pieces: Iterable[bytes | memoryview]) -> None:
@@ -63,9 +63,9 @@ def _replace(target: Path, pieces: Iterable[bytes | memoryview], mode: int | Non
         os.fsync(stream.fileno())
         if mode is not None:
             part.chmod(mode)
-        if not _can_lock():
-            stream.close()  # Windows cannot rename an open file
-        part.replace(target)
+        if sys.platform == "win32":
+            stream.close()  # an open file cannot be renamed there
+        replace_file(part, target)
 
 
 @contextlib.contextmanager
@@ -81,6 +81,8 @@ def _new_part(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
                 # Otherwise another process removed it as a leftover before it was locked.
             except BaseException:
                 with contextlib.suppress(OSError):
+                    stream.close()  # Windows cannot remove an open file
+                with contextlib.suppress(OSError):
                     part.unlink()
                 raise
 
@@ -94,22 +96,46 @@ def _remove_leftovers(target: Path) -> None:
         with contextlib.suppress(OSError):
             leftover = os.open(part, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
             try:
-                if lock_file(leftover):
+                is_left = lock_file(leftover)
+                if is_left and sys.platform != "win32":
                     part.unlink()
             finally:
                 os.close(leftover)
+            # Windows cannot remove an open file, and a file that is about to be renamed has lost its lock.
+            if is_left and sys.platform == "win32" and time.time() - part.stat().st_mtime > MINUTE:
+                part.unlink()
+
+
+def replace_file(new: Path, old: Path) -> None:
+    """Rename a file such that it replaces another; on Windows, wait up to a second for its readers."""
+    for _ in range(20 if sys.platform == "win32" else 0):
+        try:
+            new.replace(old)
+        except PermissionError:  # somebody reads the old file, or a virus scanner the new one
+            time.sleep(0.05)
+        else:
+            return
+    new.replace(old)
 
 
 def lock_file(file: int) -> bool:
-    """Lock an open file or folder, by its descriptor, until it is closed; False if another process has it.
+    """Lock an open file, by its descriptor, until it is closed; False if another process has it.
 
-    The lock is released when the process ends, for whatever reason. On systems without locks (Windows, some
-    network file systems) it returns True.
+    The lock is released when the process ends, for whatever reason. On file systems without locks it returns
+    True. Only POSIX locks folders, too.
     """
-    if not _can_lock():
-        return True
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if sys.platform == "win32":
+            position = os.lseek(file, 0, os.SEEK_CUR)
+            os.lseek(file, LOCKED_BYTE, os.SEEK_SET)
+            try:
+                msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            except OSError as error:
+                return error.errno not in (errno.EACCES, 0)  # 0 under Wine
+            finally:
+                os.lseek(file, position, os.SEEK_SET)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks: continue without

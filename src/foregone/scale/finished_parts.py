@@ -8,13 +8,14 @@ import json
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from foregone._system.atomic_file import lock_file, write_atomically
+from foregone._system.atomic_file import lock_file, replace_file, write_atomically
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import container
 from foregone.scale.model_file import ScoredRows
@@ -25,6 +26,7 @@ MANIFEST = "manifest.json"
 JOINED = "joined"  # the output until it is complete
 FORMAT, VERSION = "foregone-parts", 2
 KIND = "scored part"
+LOCK = "lock" if sys.platform == "win32" else None  # a file to lock where folders cannot be opened
 OURS = re.compile(rf"{JOINED}|part-\d{{6,}}|\.(part-\d{{6,}}|{re.escape(MANIFEST)})\.[0-9a-f]{{16}}\.part")
 WHAT_CHANGED = {  # field of the manifest -> its name in messages
     "version": "the version of foregone",
@@ -68,7 +70,7 @@ class FinishedParts:
             If another process uses the folder, or it belongs to another job: nothing is changed then.
         """
         try:
-            folder = self._lock()
+            lock = self._lock()
         except (OSError, ValueError) as error:  # ValueError: a name no folder can have
             reason = getattr(error, "strerror", None) or error
             raise InvalidInputError(f"cannot use the folder {self.folder}: {reason}") from None
@@ -82,31 +84,38 @@ class FinishedParts:
                     self._remove_all()
                 raise
         finally:
-            if folder is not None:
-                os.close(folder)
+            os.close(lock)
+            if LOCK is not None:
+                with contextlib.suppress(OSError):  # if another process has locked it, or it has other files
+                    (self.folder / LOCK).unlink()
+                    self.folder.rmdir()
 
-    def _lock(self) -> int | None:
-        """Create the folder if needed, open and lock it; None where folders cannot be opened."""
+    def _lock(self) -> int:
+        """Create the folder if needed, open and lock it, or a file in it."""
         while True:
             self.folder.mkdir(exist_ok=True)
             found = self.folder.lstat()
             if not stat.S_ISDIR(found.st_mode):
                 raise InvalidInputError(f"{self.folder} is not a folder: move it away, or use another output")
-            if os.name == "nt":
-                return None
-            folder = os.open(self.folder, os.O_RDONLY)
-            if not lock_file(folder):
-                os.close(folder)
+            place, flags = (
+                (self.folder, os.O_RDONLY) if LOCK is None else (self.folder / LOCK, os.O_RDWR | os.O_CREAT)
+            )
+            try:
+                lock = os.open(place, flags)
+            except FileNotFoundError:  # the process that had locked it removed the folder
+                continue
+            if not lock_file(lock):
+                os.close(lock)
                 raise InvalidInputError(
                     f"another process is writing {self.output}: wait until it ends, or use another output"
                 )
             with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(folder), self.folder.lstat()):
-                    return folder
-            os.close(folder)  # the process that had locked it removed it
+                if os.path.samestat(os.fstat(lock), place.lstat()):
+                    return lock
+            os.close(lock)  # the process that had locked it removed it
 
     def _check(self) -> None:
-        names = {file.name for file in self.folder.iterdir()}
+        names = {file.name for file in self.folder.iterdir()} - {LOCK}
         try:
             path = self.folder / MANIFEST
             found = None if path.is_symlink() else json.loads(path.read_bytes())
@@ -185,7 +194,7 @@ class FinishedParts:
                 os.fsync(stream.fileno())
             if self.output.exists():
                 joined.chmod(stat.S_IMODE(self.output.stat().st_mode))
-            joined.replace(os.path.realpath(self.output))
+            replace_file(joined, Path(os.path.realpath(self.output)))
         except OSError as error:
             self._remove(JOINED)
             raise InvalidInputError(

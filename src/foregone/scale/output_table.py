@@ -29,7 +29,8 @@ def table_writer(
 def _csv(file: Path, schema: Any) -> Iterator[Callable[[Any], None]]:
     from pyarrow.csv import CSVWriter
 
-    with CSVWriter(str(file), schema) as writer:
+    # A file of our own: pyarrow's stays open for a while, and Windows renames no open file.
+    with file.open("wb") as stream, CSVWriter(stream, schema) as writer:
         yield writer.write_batch
 
 
