@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 # Tests run side by side, one on each core. OpenMP threads that wait for each other would take up to a hundred
@@ -11,10 +12,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# No deadline: a slow machine is no failure. The same examples every time: a failure can be repeated.
-settings.register_profile("repeatable", deadline=None, derandomize=True)
+LIBRARIES = {"catboost", "lightgbm", "treelite", "xgboost", "ydf"}  # importers are named after them
+
+# No limits of time: a slow machine is no failure. The same examples every time: a failure can be repeated.
+settings.register_profile(
+    "repeatable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("repeatable")
 
 # Whichever test starts Spark's Java process first: its workers are to be this Python, and it ends before
@@ -38,7 +43,14 @@ def _brief() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let workers begin with the files that have slow tests, so that none is left with one at the end."""
+    """Leave out the examples of importers without their libraries; let workers begin with the slow files.
+
+    With the slow files first, no worker is left with one at the end.
+    """
+    for item in items:
+        library = item.path.stem
+        if item.path.parent.name == "importers" and library in LIBRARIES and find_spec(library) is None:
+            item.add_marker(pytest.mark.skip(reason=f"{library} is not installed"))
     if hasattr(config, "workerinput"):
         slow = {item.path for item in items if item.get_closest_marker("slow")}
         items.sort(key=lambda item: item.path not in slow)

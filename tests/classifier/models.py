@@ -1,6 +1,7 @@
 """Data and fitted models that the tests share; made once, never changed."""
 
 from functools import cache, cached_property
+from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 N_FEATURES = 6
+# CatBoost has no wheels for the newest Python, nor for Python without the GIL.
+CATBOOST = ["catboost"] if find_spec("catboost") else []
 
 
 @cache
@@ -19,6 +22,16 @@ def rows(n_rows=3000, flip_y=0.1):
     return make_classification(
         n_rows, N_FEATURES, n_informative=4, n_redundant=0, flip_y=flip_y, random_state=0
     )
+
+
+def catboost_models(**options):
+    """Return a CatBoost model for each name, from its options; none where CatBoost is not installed."""
+    if not CATBOOST:
+        return {}
+    from catboost import CatBoostClassifier
+
+    quiet = {"allow_writing_files": False, "verbose": False, "thread_count": 1}
+    return {name: CatBoostClassifier(**own, **quiet) for name, own in options.items()}
 
 
 class RareRows:

@@ -35,9 +35,7 @@ from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import ScoredForest, container
 from foregone.forest.link import Calibration, Link
 from foregone.strategy.json_file import Fields
-from tests.classifier.models import RareRows, three_members
-
-CatBoostClassifier = pytest.importorskip("catboost").CatBoostClassifier
+from tests.classifier.models import RareRows, catboost_models, three_members
 
 HAS_TEMPERATURE = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 8)
 METHODS = ["sigmoid", "isotonic", *(["temperature"] if HAS_TEMPERATURE else [])]
@@ -62,7 +60,7 @@ MODELS = {
     "adaboost of others": AdaBoostClassifier(GaussianNB(), n_estimators=5, random_state=0),
     "lightgbm": lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, sigmoid=2.0, n_jobs=1),
     "xgboost": xgboost.XGBClassifier(n_estimators=20, n_jobs=1),
-    "catboost": CatBoostClassifier(iterations=20, allow_writing_files=False, verbose=False, thread_count=1),
+    **catboost_models(catboost={"iterations": 20}),
 }
 
 

@@ -27,8 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from foregone import EarlyStoppingClassifier, early_stop
 from foregone.errors import InvalidInputError
 from foregone.forest import Forest
-
-CatBoostClassifier = pytest.importorskip("catboost").CatBoostClassifier
+from tests.classifier.models import CATBOOST, catboost_models
 
 LIMIT = 0.05
 # Labels in an order that is not that of their numbers.
@@ -101,10 +100,11 @@ MODELS = {
     "xgboost forest": xgboost.XGBClassifier(
         n_estimators=4, num_parallel_tree=3, subsample=0.7, n_jobs=1, random_state=0
     ),
-    "catboost": CatBoostClassifier(iterations=12, allow_writing_files=False, verbose=False, thread_count=1),
-    "catboost, each class alone": CatBoostClassifier(
-        iterations=12, loss_function="MultiClassOneVsAll", allow_writing_files=False, verbose=False,
-        thread_count=1,
+    **catboost_models(
+        **{
+            "catboost": {"iterations": 12},
+            "catboost, each class alone": {"iterations": 12, "loss_function": "MultiClassOneVsAll"},
+        }
     ),
 }  # fmt: skip
 MANY_ONLY = ("lightgbm, each class alone", "catboost, each class alone")
@@ -213,7 +213,7 @@ def test_labels_may_be_true_and_false(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["forest", "tuned forest", "histograms", "catboost", "lightgbm", "bag of others"]
+    "name", ["forest", "tuned forest", "histograms", *CATBOOST, "lightgbm", "bag of others"]
 )
 def test_frames_of_many_classes_are_taken_by_name(name):
     names = [f"c{number}" for number in range(7)]
@@ -302,7 +302,7 @@ def test_weights_of_classes_are_in_the_models_own_answers(name, kind, n_classes)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
     "name",
-    ["forest", "tuned forest", "gradients", "histograms", "adaboost", "lightgbm", "xgboost", "catboost"],
+    ["forest", "tuned forest", "gradients", "histograms", "adaboost", "lightgbm", "xgboost", *CATBOOST],
 )
 def test_weights_of_rows_are_in_the_models_own_answers(name, n_classes):
     X, y = part("fit", n_classes)

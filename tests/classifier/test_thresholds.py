@@ -31,9 +31,7 @@ from foregone import EarlyStoppingClassifier, early_stop
 from foregone.classifier.calibration_warnings import HardVoteWarning
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, ScoredForest
-from tests.classifier.models import RareRows, three_members
-
-CatBoostClassifier = pytest.importorskip("catboost").CatBoostClassifier
+from tests.classifier.models import CATBOOST, RareRows, catboost_models, three_members
 
 CLOSE = 1e-12  # probabilities may differ by so much, added up in another order
 CLOSE_32 = 1e-5  # in float32
@@ -63,7 +61,7 @@ MODELS = {
     "adaboost of others": AdaBoostClassifier(GaussianNB(), n_estimators=5, random_state=0),
     "lightgbm": lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, sigmoid=2.0, n_jobs=1),
     "xgboost": xgboost.XGBClassifier(n_estimators=20, n_jobs=1),
-    "catboost": CatBoostClassifier(iterations=20, allow_writing_files=False, verbose=False, thread_count=1),
+    **catboost_models(catboost={"iterations": 20}),
     "calibrated forest": CalibratedClassifierCV(
         RandomForestClassifier(15, random_state=0), method="isotonic", ensemble=False, cv=2
     ),
@@ -208,6 +206,7 @@ def test_a_booster_has_a_threshold_on_its_probability(name):
     np.testing.assert_array_equal(classifier.full_predict(X), told(model, X) >= 0.2)
 
 
+@pytest.mark.skipif(not CATBOOST, reason="CatBoost is not installed")
 def test_a_threshold_takes_the_place_of_catboost_s_own():
     model, X = clone(MODELS["catboost"]).fit(*part("fit")), part("test")[0]
     model.set_probability_threshold(0.3)
@@ -371,7 +370,7 @@ def test_a_threshold_may_be_tuned_for_a_model_that_is_fitted():
 # Files -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["forest", "tuned forest", "histograms", "calibrated forest", "catboost"])
+@pytest.mark.parametrize("name", ["forest", "tuned forest", "histograms", "calibrated forest", *CATBOOST])
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_a_saved_classifier_keeps_its_threshold(tmp_path, name, wrapped):
     model, X = fitted(name), part("test")[0]
