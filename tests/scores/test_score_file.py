@@ -164,7 +164,9 @@ def test_a_changed_digit_is_found_out(path):
         ScoreStrategy.load(path)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", "null", '{"format": "other"}', "\x00", "[" * 100_000])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", "null", '{"format": "other"}', "\x00", pytest.param("[" * 100_000, id="deep")]
+)
 def test_files_of_something_else_are_refused(path, content):
     path.write_text(content)
     with pytest.raises(FileFormatError):
