@@ -21,7 +21,7 @@ from packaging.specifiers import SpecifierSet
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
 
-PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+PYTHONS = ["3.11", "3.12", "3.13", "3.14", "3.15"]
 WORKERS = ["-n", "auto", "--dist", "loadgroup"]
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 
@@ -30,7 +30,8 @@ PYPROJECT = nox.project.load_toml("pyproject.toml")
 def tests(session: nox.Session) -> None:
     """Run the whole suite."""
     session.install("--group", "test", "--editable", ".")
-    session.run("python", "-m", "pytest", *WORKERS, *session.posargs)
+    # Tests write their files in UTF-8, which is not the default on Windows before Python 3.15.
+    session.run("python", "-m", "pytest", *WORKERS, *session.posargs, env={"PYTHONUTF8": "1"})
 
 
 @nox.session(python="3.11", venv_backend="uv", default=False)
@@ -62,10 +63,15 @@ def _check_lowest(session: nox.Session, extras: list[str]) -> None:
             session.error(f"{line} cannot be installed in its lowest version beside the others: raise it")
 
 
-@nox.session(python="3.13", venv_backend="uv", default=False)
+@nox.session(python="3.14", venv_backend="uv", default=False)
 def newest(session: nox.Session) -> None:
-    """Run the suite on the newest version of everything, releases to come included."""
-    session.install("--prerelease", "allow", "--upgrade", "--group", "test", "--editable", ".")
+    """Run the suite on the newest of everything, and on pre-releases of what foregone always needs.
+
+    Pre-releases of other packages would show what breaks between them.
+    """
+    needed = [Requirement(line).name for line in PYPROJECT["project"]["dependencies"]]
+    early = [f"{name}>=0.dev0" for name in needed]  # which allows its pre-releases
+    session.install("--upgrade", "--group", "test", "--editable", ".", *early)
     session.run("python", "-m", "pytest", *WORKERS, *session.posargs)
 
 
