@@ -11,6 +11,7 @@ import pytest
 
 from foregone import VoteDistribution, evaluate, solve
 from foregone._kernels import compiled
+from tests.systems import posix
 
 # The command itself, which says when the solver is at work.
 PROGRAM = """
@@ -29,6 +30,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@posix
 @pytest.mark.parametrize("options", [[], ["--criterion", "minimax"]])
 def test_an_interruption_ends_a_long_solve_at_once(tmp_path: Path, options: list[str]) -> None:
     arguments = ["solve", "--voters", "1000000", "--max-disagreement", "1e-3", "-o", "strategy.json"]

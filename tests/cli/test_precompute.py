@@ -12,6 +12,7 @@ import pytest
 from foregone import Solution, solve
 from foregone.cli import precompute
 from tests.cli.conftest import Run
+from tests.systems import posix
 
 GRID = ["--voters", "3:7:2", "--max-disagreement", "0,1e-2,...,0.1", "--jobs", "2"]
 LARGER_GRID = ["--voters", "31:201:10", "--max-disagreement", "1e-4,...,0.1"]
@@ -45,7 +46,9 @@ def test_what_is_finished_is_kept_and_what_is_damaged_done_again(run: Run, tmp_p
     (tmp_path / "minimean-5-0.1.json").write_text("{")
     (tmp_path / "minimean-7-0.1.json").write_text(before["minimean-7-0.01.json"])
     (tmp_path / "minimax-7-0.1.json").unlink()
-    (tmp_path / ".minimax-7-0.1.json.0123456789abcdef.part").write_text("{")
+    part = tmp_path / ".minimax-7-0.1.json.0123456789abcdef.part"
+    part.write_text("{")
+    os.utime(part, (0, 0))  # Windows keeps new ones for a minute
     outcome = run("precompute", *GRID, "-o", tmp_path)
     assert "3 solved, 24 kept from earlier runs: 27 of 27" in outcome.out
     assert contents(tmp_path) == before
@@ -67,6 +70,7 @@ def start_and_wait_until_it_is_midway(folder: Path) -> subprocess.Popen[bytes]:
     return process
 
 
+@posix
 def test_an_interruption_says_how_to_go_on(tmp_path: Path) -> None:
     process = start_and_wait_until_it_is_midway(tmp_path)
     process.send_signal(signal.SIGINT)
@@ -75,6 +79,7 @@ def test_an_interruption_says_how_to_go_on(tmp_path: Path) -> None:
     assert err.decode().strip() == "foregone: interrupted; run the same command again to continue"
 
 
+@posix
 def test_it_resumes_after_being_killed(run: Run, tmp_path: Path) -> None:
     interrupted, whole = tmp_path / "interrupted", tmp_path / "whole"
     process = start_and_wait_until_it_is_midway(interrupted)
@@ -109,6 +114,7 @@ def fail_some(task: precompute.Task, folder: Path) -> None:
     solve(task.criterion, task.n_voters, task.max_disagreement).save(folder / task.file_name)
 
 
+@posix
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_problem_that_fails_is_named_and_the_others_are_solved(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
@@ -154,7 +160,8 @@ def test_what_a_killed_run_was_writing_is_removed(run: Run, tmp_path: Path) -> N
     grid = ("--voters", "5", "--max-disagreement", "0.1", "--criterion", "minimean", "-o", tmp_path)
     assert run("precompute", *grid).code == 0
     (written,) = tmp_path.iterdir()
-    written.rename(tmp_path / f".{written.name}.0123456789abcdef.part")
+    part = written.rename(tmp_path / f".{written.name}.0123456789abcdef.part")
+    os.utime(part, (0, 0))  # Windows keeps new ones for a minute
     assert run("precompute", *grid).code == 0
     assert list(tmp_path.iterdir()) == [written]
 

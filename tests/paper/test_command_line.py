@@ -18,6 +18,7 @@ from paper.items import ITEMS
 from paper.known_datasets import KNOWN
 from tests.cli.conftest import Outcome, Run
 from tests.cli.test_coherence import VOCABULARY, examples
+from tests.systems import posix
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # it is a group
@@ -136,6 +137,7 @@ def test_run_does_what_is_asked_in_plain_lines(run: Run, data: Path, tmp_path: P
     assert (output / "tableS1.csv").exists()
 
 
+@posix
 def test_an_interruption_ends_at_once_and_says_how_to_go_on(data: Path, tmp_path: Path) -> None:
     output = tmp_path / "results"
     arguments = ["--datasets", "wine", "--repeats", "500", "--data", str(data), "-o", str(output)]

@@ -22,6 +22,7 @@ from paper.pieces import PieceStore
 from paper.request import Request
 from paper.results import Settings, Timing
 from paper.tasks import ForestTask
+from tests.systems import posix
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["skin", "wine"]
@@ -123,6 +124,7 @@ def test_damaged_missing_and_half_written_pieces_are_made_again(
     assert contents(copy) == contents(whole.folder)
 
 
+@posix
 def test_a_killed_run_gives_the_same_files_when_run_again(whole: Outcome, data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     arguments = ["--datasets", ",".join(NAMES), "--repeats", "3", "--voters", "5", "--seed", "1"]

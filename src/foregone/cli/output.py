@@ -64,8 +64,14 @@ class _HarmlessConsole(Console):
 
 
 def make_console() -> Console:
-    """Return a console on stdout without highlighting or wrapping."""
-    return _HarmlessConsole(highlight=False, markup=True, soft_wrap=True)
+    """Return a console on stdout without highlighting or wrapping.
+
+    In pipes and files the text is the same on every system: old consoles of Windows are a column narrower.
+    """
+    shows = sys.stdout is not None and sys.stdout.isatty()
+    return _HarmlessConsole(
+        highlight=False, markup=True, soft_wrap=True, legacy_windows=None if shows else False
+    )
 
 
 def rate(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -62,6 +63,7 @@ from foregone.strategy.limits import traits_of
 __all__ = ["plan_command"]
 
 MOST_CLASSES = 4  # columns
+NEXT_LINE = " " if sys.platform == "win32" else " \\\n      "  # the shells of Windows disagree on how
 
 
 def plan_command(
@@ -309,7 +311,7 @@ def _command(
     limit, in_accuracy, scores = made.limit, made.loss == "accuracy", files["scores"]
     said = f"{limit:g}" if not isinstance(limit, dict) else f"yes={limit['yes']:g},no={limit['no']:g}"
     given = {
-        **{name: None if file is None else shlex.quote(str(file)) for name, file in files.items()},
+        **{name: None if file is None else _quoted(file) for name, file in files.items()},
         "voters": made.n_voters
         if scores is None and (files["votes"] is None or answers is not None)
         else None,
@@ -324,4 +326,13 @@ def _command(
     }
     options = " ".join(f"--{name} {value}" for name, value in given.items() if value is not None)
     limited = "max-accuracy-loss" if in_accuracy else "max-disagreement"
-    return f"  foregone solve {flags}{options} \\\n      --{limited} {said} -o strategy.json"
+    return f"  foregone solve {flags}{options}{NEXT_LINE}--{limited} {said} -o strategy.json"
+
+
+def _quoted(file: Path) -> str:
+    """Quote a path for the shell of this system."""
+    if sys.platform == "win32":
+        from subprocess import list2cmdline
+
+        return list2cmdline([str(file)])
+    return shlex.quote(str(file))
