@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -29,7 +30,9 @@ def test_the_text_fits_80_columns_and_ends_in_the_recommendation(run: Run, count
     monkeypatch.chdir(counts.parent)
     outcome = run("plan", "--votes", "counts.csv")
     assert outcome.code == 0
-    assert max(len(line) for line in outcome.out.splitlines()) <= 80
+    # On Windows, whose shells do not agree on how to continue a line, the command is one.
+    lines = [line for line in outcome.out.splitlines() if os.name == "posix" or "foregone" not in line]
+    assert max(map(len, lines)) <= 80
     assert outcome.out.startswith("21 voters, minimean, 95 % confidence\n")
     words = " ".join(outcome.out.split("Recommendation")[1].split())
     for paragraph in plan(VOTES).advise():
