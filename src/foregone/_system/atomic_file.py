@@ -25,7 +25,7 @@ __all__ = ["PathLike", "lock_file", "replace_file", "write_atomically"]
 
 PathLike = str | os.PathLike[str]
 LOCKED_BYTE = 2**31 - 2  # Windows locks one byte, which others cannot read then: the last one possible
-MINUTE = 60.0
+MINUTE = 60.0  # far longer than it takes to rename a file
 
 
 def write_atomically(path: PathLike, pieces: Iterable[bytes | memoryview]) -> None:

@@ -102,8 +102,10 @@ class FinishedParts:
             )
             try:
                 lock = os.open(place, flags)
-            except FileNotFoundError:  # the process that had locked it removed the folder
-                continue
+            except FileNotFoundError:
+                if self.folder.exists():  # such as a path too long for Windows
+                    raise
+                continue  # the process that had locked it removed the folder
             if not lock_file(lock):
                 os.close(lock)
                 raise InvalidInputError(
